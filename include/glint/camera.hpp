@@ -21,14 +21,16 @@ struct SensorField {
     float scalar = 0;
     std::vector<float> map;  ///< empty, or sensor_height * sensor_width values in C order
 
+    /// Returns whether the property is a map; `scalar` is then not used.
     bool is_map() const { return !map.empty(); }
 };
 
+/// The kind of a camera: without read noise, with read noise, or with read noise and an EM register (excess noise).
 enum class CameraKind { Ideal, SCMOS, EMCCD };
 
-/// Photoelectrons = (ADU - offset) * gain / em_gain / qe (eq. 2.1). The gain is in photoelectrons per ADU (as Picasso's
-/// `Sensitivity` and GaussMLE's `gain`), not its inverse. The variance of a pixel's shot noise is F^2 photoelectrons /
-/// qe.
+/// A camera: photoelectrons = (ADU - offset) * gain / em_gain / qe (eq. 2.1). The gain is in photoelectrons per ADU (as
+/// Picasso's `Sensitivity` and GaussMLE's `gain`), not its inverse. The variance of a pixel's shot noise is F^2
+/// photoelectrons / qe.
 struct Camera {
     CameraKind kind = CameraKind::Ideal;
     SensorField offset_adu;                   ///< ADU of a dark pixel (baseline)
@@ -40,15 +42,18 @@ struct Camera {
     int sensor_width = 0, sensor_height = 0;  ///< size of the maps, px; 0 without maps
     int roi_x = 0, roi_y = 0;                 ///< sensor coordinates of the movie's pixel (0, 0), px
 
+    /// Returns whether any property is a map.
     bool has_maps() const {
         return offset_adu.is_map() || gain_e_per_adu.is_map() || readnoise_e.is_map() || relative_qe.is_map() ||
                !masked.empty();
     }
-    /// The excess noise factor F^2 by which an EM register multiplies the shot noise variance: 2 for an EMCCD, else 1.
+    /// Returns the excess noise factor F^2, by which an EM register multiplies the shot noise variance: 2 for an EMCCD,
+    /// else 1.
     float excess_noise() const { return kind == CameraKind::EMCCD ? 2.0f : 1.0f; }
 };
 
-/// Read variance of a masked pixel, e-^2: next to that of spots it has no weight, and float keeps what is added to it.
+/// Read variance of a masked pixel, e-^2. It is so large that the pixel has no weight beside spots, and so small that a
+/// float still represents the sum with other variances.
 constexpr float masked_variance_e2 = 1e6f;
 
 /// A camera restricted to the pixels of a movie, with everything per pixel that detection and fit need. The only place
@@ -67,15 +72,16 @@ class CameraView {
     int height() const { return height_; }
     float excess_noise() const { return excess_noise_; }  ///< F^2
 
-    /// Relative quantum efficiency q: per pixel (height * width), or empty if it is uniform.
+    /// Returns the relative quantum efficiency q: per pixel (height * width), or empty if it is uniform.
     std::span<const float> qe_map() const {
         return maps_ ? std::span<const float>(maps_->qe) : std::span<const float>();
     }
     float qe_scalar() const { return qe_scalar_; }  ///< 1 if there is a map
-    /// The shot noise factor f = F^2 / q of eq. 2.2: variance over mean of the photoelectrons. With a map of q, F^2.
+    /// Returns the shot noise factor f = F^2 / q of eq. 2.2: variance over mean of the photoelectrons. If q is a map,
+    /// returns F^2.
     float shot_noise() const { return excess_noise_ / qe_scalar_; }
 
-    /// Converts one frame of raw counts to photoelectrons (height * width floats). NaN and infinite counts become
+    /// Converts one frame of raw counts to photoelectrons (height * width values each). NaN and infinite counts become
     /// NaN: missing pixels, which detection and fits of a movie do not use. Returns their number.
     int to_photoelectrons(const std::byte* counts, PixelType type, std::span<float> out) const;
 
@@ -97,15 +103,15 @@ class CameraView {
                 maps_->qe.empty() ? qe_scalar_ : maps_->qe[k]};
     }
 
-    /// Read variance v in photoelectrons^2: per pixel (height * width), or empty if it is uniform. With a map of q
-    /// there is always one of v, since v is divided by q^2.
+    /// Returns the read variance v in photoelectrons^2: per pixel (height * width), or empty if it is uniform. With a
+    /// map of q there is always a map of v, since v is divided by q^2.
     std::span<const float> variance_map() const {
         return maps_ ? std::span<const float>(maps_->variance) : std::span<const float>();
     }
     float variance_scalar() const { return variance_scalar_; }  ///< the median of good pixels if there is a map
 
-    /// A masked pixel, and the good pixels (row * width + column) whose mean replaces it: the nearest, up to eight.
-    /// If there are none near it, its value is 0.
+    /// A masked pixel, and the nearest good pixels (row * width + column), up to eight, whose mean replaces it. If
+    /// there are none near it, its value is 0.
     struct MaskedPixel {
         std::uint32_t at = 0, count = 0;
         std::array<std::uint32_t, 8> from{};
@@ -119,8 +125,8 @@ class CameraView {
     };
     const std::shared_ptr<const Maps>& maps() const { return maps_; }  ///< null when uniform()
 
-    /// The same view in another process, from its parts, which are not checked. `all`: the result of pixel()
-    /// without maps. With maps, its variance and q are variance_scalar() and qe_scalar().
+    /// Recreates a view from its parts, e.g. in another process, without checks. `all`: the result of pixel() without
+    /// maps. With maps, its variance and q are variance_scalar() and qe_scalar().
     CameraView(int width, int height, float excess_noise, const Pixel& all, std::shared_ptr<const Maps> maps);
 
   private:
@@ -129,8 +135,8 @@ class CameraView {
     std::shared_ptr<const Maps> maps_;
 };
 
-/// Checks the plausibility of values, e.g. a gain map that appears to be inverted (ADU per photoelectron) or a median
-/// gain outside 0.01 to 100. Returns one sentence for the user per finding; empty if there is none.
+/// Returns a warning for each implausible value, e.g. a gain map that appears to be inverted (ADU per photoelectron) or
+/// a median gain outside 0.01 to 100. Empty if there are none.
 std::vector<std::string> camera_warnings(const Camera& camera);
 
 }  // namespace glint

@@ -9,65 +9,67 @@
 
 namespace glint {
 
-/// A map over the sensor, height * width values in C order, with the standard error of each.
+/// A map over the sensor with standard errors: height * width values each, in C order.
 struct MeasuredMap {
     std::vector<float> value, error;
 };
 
-/// One movie of constant light, or a part of one whose light rises or falls (a ramp).
+/// A level of light: one movie of constant light, or a part of a movie whose light rises or falls (a ramp).
 struct LightLevel {
-    std::string name;  ///< of a ramp with the frames: "ramp.tif, frames 0:500"
+    std::string name;  ///< of the movie; for a part of a ramp, with its frames: "ramp.tif, frames 0:500"
     std::int64_t frames = 0;
-    double mean_adu = 0, variance_adu2 = 0;  ///< medians over pixels; the mean above the offset
+    double mean_adu = 0, variance_adu2 = 0;  ///< medians over pixels; the mean is above the offset
     double light_spread = 0;                 ///< relative standard deviation of the light over the frames
-    double drift = 0;                        ///< slow changes that differed between pixels, of the variance; 0: none
-    bool of_ramp = false;
+    double drift = 0;      ///< share of the variance by slow changes that differed between pixels; 0: none
+    bool of_ramp = false;  ///< whether this is a part of a ramp
     std::vector<float> sample_mean_adu, sample_variance_adu2;  ///< of the pixels CameraCalibration::sample
 };
 
-/// Of dark movies, or of stretches of one, those with the lowest and the highest mean.
+/// The change of the offset between dark movies, or between parts of one dark movie.
 struct DarkChange {
-    std::string lowest, highest;  ///< their names
-    double lowest_adu = 0, highest_adu = 0;
-    double share = 0;  ///< the variance by changes of the offset over the read variance; 0: they are chance
+    std::string lowest, highest;             ///< names of the movies or parts with the lowest and the highest mean
+    double lowest_adu = 0, highest_adu = 0;  ///< means
+    double share = 0;  ///< variance by changes of the offset over read variance; 0: no change beyond chance
 };
 
-/// Why a pixel is unusable. The numbers are those of the written file.
+/// Why a pixel is unusable. Files contain these numbers.
 enum class PixelFault : std::uint8_t {
     none,
-    hot,   ///< a dark signal far above the other pixels' offsets
-    dead,  ///< the same count in all dark frames, or no response to light
-    noisy  ///< a read noise far above the other pixels', as of one that blinks
+    hot,   ///< its dark signal is far above the offsets of other pixels
+    dead,  ///< it has the same count in all dark frames, or does not respond to light
+    noisy  ///< its read noise is far above that of other pixels; it may blink
 };
 
-/// `gain_e_per_adu`, `chi2`, `levels` and `sample` are empty if no light was measured.
+/// The result of calibrate_camera(). Maps have height * width values in C order. `gain_e_per_adu`, `chi2`, `levels` and
+/// `sample` are empty if no light was measured.
 struct CameraCalibration {
     int width = 0, height = 0;  ///< px
     std::int64_t dark_frames = 0;
     MeasuredMap offset_adu, readvar_adu2;
     DarkChange dark_change;
-    MeasuredMap gain_e_per_adu;      ///< the sensor's gain in pixels whose own is too uncertain
-    std::vector<float> chi2;         ///< reduced chi-squared of each pixel's line, 0: unknown; empty with one level
+    MeasuredMap gain_e_per_adu;      ///< before EM gain; the sensor's gain for pixels whose own is too uncertain
+    std::vector<float> chi2;         ///< reduced chi-squared of each pixel's line; 0: unknown; empty with one level
     std::vector<PixelFault> faults;  ///< of each pixel
     std::vector<LightLevel> levels;
-    std::vector<std::int64_t> sample;  ///< pixels (y * width + x) for a picture of the line: at most 1,000 good ones,
-                                       ///< evenly over the sensor, then as many bad ones
-    double em_gain = 1;                ///< above 1: of an EMCCD; gains are those before it (Camera::gain_e_per_adu)
-    double sensor_readvar_adu2 = 0;  ///< of a typical pixel: the median, corrected for that of few frames being too low
-    double error_factor = 1;         ///< by which misfits of the line have made `sensor_gain_error` larger; 1: none
-    double sensor_gain = 0;          ///< e-/ADU: weighted mean over pixels, or the one that was given; 0: unknown
-    double sensor_gain_error = 0;    ///< its standard error; 0 if the gain was given
-    double pixel_gain_error = 0;     ///< median relative standard error of one pixel's gain
-    double gain_spread = 0;          ///< relative standard deviation of the true gains over the sensor
-    double mean_chi2 = 0;            ///< mean of `chi2` over good pixels
-    std::int64_t own_gains = 0;      ///< pixels with a gain of their own
-    std::int64_t saturated =
-        0;  ///< pairs of a pixel and a level that were left out, as its counts are cut off there, or nearly
-    double expected_false_alarms = 0;  ///< normal pixels on the sensor that are expected in `faults`, at most
+    /// Pixels (y * width + x) for a picture of variance over mean: up to 1,000 good ones, evenly over the sensor, then
+    /// up to as many bad ones.
+    std::vector<std::int64_t> sample;
+    double em_gain = 1;                ///< above 1: an EMCCD
+    double sensor_readvar_adu2 = 0;    ///< of a typical pixel: the median, corrected for its bias with few frames
+    double error_factor = 1;           ///< factor by which misfits of the line increased `sensor_gain_error`; 1: none
+    double sensor_gain = 0;            ///< e-/ADU: weighted mean over pixels, or the gain that was given; 0: unknown
+    double sensor_gain_error = 0;      ///< its standard error; 0 if the gain was given
+    double pixel_gain_error = 0;       ///< median relative standard error of the gain of a pixel
+    double gain_spread = 0;            ///< relative standard deviation of the true gains over the sensor
+    double mean_chi2 = 0;              ///< mean of `chi2` over good pixels
+    std::int64_t own_gains = 0;        ///< number of pixels with a gain of their own
+    std::int64_t saturated = 0;        ///< number of excluded pairs of a pixel and a level, because of saturation
+    double expected_false_alarms = 0;  ///< maximum expected number of good pixels in `faults`
 
-    /// Returns the gain for which variance over mean has the slope 1: an EMCCD's shot noise is multiplied, with an
-    /// excess factor of 2.
+    /// Returns the gain for which variance over mean has the slope 1. The EM register of an EMCCD multiplies the shot
+    /// noise by an excess factor of 2.
     double gain_per_slope() const { return em_gain > 1 ? 2 * em_gain : 1; }
+    /// Returns the number of pixels with this fault.
     std::int64_t count(PixelFault fault) const { return std::count(faults.begin(), faults.end(), fault); }
 };
 

@@ -1,4 +1,9 @@
-// Reads and writes drifts: Picasso's drift files, a line of x y [z] for each frame. Reads places of beads.
+// Reads and writes Picasso's drift files, with a line "x y [z]" for each frame. Reads positions of beads.
+//
+//     glint::Localizations table = glint::read_localizations("movie.hdf5");
+//     const glint::Drift drift = glint::read_drift("movie_drift.txt", table.pixel_size_nm);
+//     glint::check_drift(table, drift, "movie_drift.txt", [](const std::string& text) { std::puts(text.c_str()); });
+//     glint::apply_drift(table, drift);
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,19 +14,19 @@
 
 namespace glint {
 
-/// Reads Picasso's text file: x and y in camera pixels, z in nm, separated by a space. Returns a drift in nm, whose
-/// `AxisDrift::error_nm` is empty. Throws InputError if there is no such file, a line is not two or three numbers, or
-/// the pixel size is not above 0.
+/// Reads Picasso's text file: x and y in camera pixels, z in nm, separated by a space. Returns a drift in nm with an
+/// empty `AxisDrift::error_nm`. Throws InputError if the file cannot be read or has no line, a line is not two or three
+/// numbers, or the pixel size is not above 0.
 Drift read_drift(const std::filesystem::path& path, double pixel_size_nm);
 
-/// Writes the same. The file appears under its name only when complete. Throws OutputError, InputError for a pixel size
-/// that is not above 0.
+/// Writes Picasso's text file. The file appears under its name only when complete. Throws OutputError if it cannot be
+/// written, and InputError if the pixel size is not above 0.
 void write_drift(const std::filesystem::path& path, const Drift& drift, double pixel_size_nm,
                  IfExists if_exists = IfExists::replace);
 
-/// Reads `DriftOptions::bead_places_px` from a text file with a line x y for each bead, in camera pixels, separated
-/// by a space. Lines that begin with # are comments. Throws InputError if there is no such file, no bead, or a line
-/// that is not two numbers.
+/// Returns `DriftOptions::bead_places_px` from a text file with a line "x y" for each bead, in camera pixels. Lines
+/// that begin with # are comments. Throws InputError if the file cannot be read or has no bead, or a line is not two
+/// numbers.
 std::vector<std::array<double, 2>> read_bead_places(const std::filesystem::path& path);
 
 }  // namespace glint

@@ -26,14 +26,14 @@ class InputError : public Error {
     using Error::Error;
 };
 
-/// A result could not be written (disk full, no permission), or a file could not be opened because too many are open.
-/// The temporary file is removed or, for a resumable run, kept; an incomplete file never gets the final name.
+/// A result could not be written (disk full, no permission), or a file could not be opened because too many files are
+/// open. The temporary file is removed or, for a resumable run, kept; an incomplete file never gets the final name.
 class OutputError : public Error {
   public:
     using Error::Error;
 };
 
-/// The caller requested a stop (Ctrl-C). Finished work is kept where the function's documentation says so.
+/// The caller requested a stop (Ctrl-C). The function's documentation states whether finished work is kept.
 class Cancelled : public Error {
   public:
     using Error::Error;

@@ -19,11 +19,11 @@ enum class FitStatus : std::uint8_t {
     at_bound = 2,         ///< converged with a parameter at its bound: the CRLB is not valid
     singular = 3,         ///< no position: the Fisher matrix is singular, or the CRLB of x or y exceeds the ROI
     bad_input = 4,        ///< NaN or infinity among the pixels; the parameters are start values
-    saturated = 5,  ///< of a movie: converged, with more than half of its light in saturated pixels, which had no part
+    saturated = 5,  ///< in movies: converged, but more than half of the light is in saturated pixels, which are omitted
 };
 /// Returns the name of a status.
-std::string_view name_of(FitStatus status);
-/// Returns whether the row's position was fitted, converged or not.
+std::string_view to_name(FitStatus status);
+/// Returns whether a fit with this status has a position, whether it converged or not.
 constexpr bool has_position(FitStatus status) {
     return status != FitStatus::singular && status != FitStatus::bad_input;
 }
@@ -44,13 +44,20 @@ struct Fits {
     std::vector<FitStatus> status;
     std::vector<std::uint32_t> window;  ///< window of each row; empty: row k belongs to window k
 
-    std::vector<std::uint32_t>
-        emitters;  ///< fitted together in the row's window, which share bg, llr and p; 0: alone; or empty
+    /// Number of molecules fitted together in the row's window; they share bg, likelihood and p value. 0: fitted alone.
+    /// May be empty.
+    std::vector<std::uint32_t> emitters;
 
+    /// Returns the number of rows.
     std::size_t count() const { return status.size(); }
-    std::size_t window_of(std::size_t row) const { return window.empty() ? row : window[row]; }
-    /// Makes one row per window.
+    /// Returns the window of a row.
+    std::size_t window_index(std::size_t row) const { return window.empty() ? row : window[row]; }
+    /// Resizes all columns of the model to n rows, one per window.
     void resize(PsfModel model, std::size_t n);
 };
+
+/// Returns the number of rows with the status at_bound whose z is at an end of the PSF's z range, within 0.01 nm. 0 if
+/// the model has no z. z_bound_warning() reports many.
+std::int64_t count_at_z_bound(const Fits& fits, const Psf& psf);
 
 }  // namespace glint

@@ -1,4 +1,10 @@
-// Maximum-likelihood fits on one leased GPU: the same kernel as glint/fit.hpp, one ROI per thread.
+// Maximum-likelihood fits on one leased GPU: the same kernel as glint/fit.hpp, one ROI per thread. Most programs should
+// use Fitter of glint/fit.hpp, which retries, finds another GPU, or uses the CPU.
+//
+//     glint::GpuFitter fitter(glint::gpu::LeaseRequest{.timeout_s = 60});
+//     glint::Fits fits;
+//     fits.resize(psf.model, rois.count());
+//     fitter.fit(glint::view(rois), psf, 100, {}, glint::view(fits));  // pixels of 100 nm
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,9 +21,8 @@ namespace glint {
 class FitKernels;
 class RowShare;
 
-/// Owns a GPU's lease, context, kernels and buffers from call to call, and releases them when destroyed. Not
-/// thread-safe. Errors of the GPU are thrown; Fitter (glint/fit.hpp) is the layer that retries, finds another GPU, or
-/// uses the CPU.
+/// Keeps a GPU's lease, context, kernels and buffers from call to call, and releases them when destroyed. Throws all
+/// errors of the GPU. Movable. Not thread-safe.
 class GpuFitter {
   public:
     /// Uses the lease's first GPU; takes 0.2 s. `batch_size`: ROIs per upload; 0: the smallest number that saturates
@@ -28,28 +33,31 @@ class GpuFitter {
     ~GpuFitter();
     GpuFitter(GpuFitter&&) noexcept;
 
-    /// Fits every ROI, as fit() does on the CPU: x, y and z agree within 1e-6 um, all parameters within 1e-3 CRLB,
-    /// except where rounding leads to one more iteration. Blocks until the results are in `out`.
+    /// Fits every ROI, as fit() does on the CPU, and blocks until the results are in `out`. Results agree with the
+    /// CPU's: x, y and z within 1e-6 um, all parameters within 1e-3 CRLB, unless rounding leads to one more iteration.
     ///
-    /// Counts are uploaded unconverted and converted on the GPU; uploads, kernels and downloads of different batches
-    /// overlap. From gpu::Pinned memory the link is the limit. Pixels on this GPU are copied on it; those on another
-    /// GPU are staged through the host. Rows are finished in order: with `finished`, the call starts at row *finished
-    /// and updates it, also when it throws. When memory runs out, batches are made smaller (and later larger again)
-    /// before gpu::OutOfMemory is thrown. Between batches, memory of the lease that is not needed is given to processes
-    /// that wait for this GPU. Throws as fit(), and gpu::GpuError.
+    /// Uploads counts unconverted and converts them on the GPU. Uploads, kernels and downloads of different batches
+    /// overlap. From gpu::Pinned memory, the link limits the speed. Pixels on this GPU are copied on it; pixels on
+    /// another GPU are staged through the host.
+    ///
+    /// Finishes rows in order. With `finished`, the call starts at row *finished and updates it, even if it throws. If
+    /// memory runs out, makes batches smaller, and later larger again, before it throws gpu::OutOfMemory. Between
+    /// batches, gives unused memory of the lease to processes that wait for this GPU.
+    ///
+    /// Throws as fit(), and gpu::GpuError.
     void fit(const RoiView& rois, const Psf& psf, double pixel_size_nm, const FitOptions& options, const FitsView& out,
              FitInfo* info = nullptr, std::int64_t* finished = nullptr);
-    /// The same for the rows that `share` takes from a queue that other devices use, too (Fitter, for several GPUs).
+    /// Fits only the rows that `share` receives from a queue of several devices. Used by Fitter.
     void fit(const RoiView& rois, const Psf& psf, double pixel_size_nm, const FitOptions& options, const FitsView& out,
              RowShare& share, FitInfo* info = nullptr);
 
     const gpu::Context& context() const;
-    /// The kernels, for other work on this GPU under the same lease (the movie pipeline).
+    /// Returns the kernels, for other work on this GPU under the same lease (the movie pipeline).
     FitKernels& kernels();
     /// Publishes the lease's memory in use, and gives unused memory to waiting processes.
     void share();
 
-    /// Benchmark of the kernel alone, on ROIs in device memory: seconds per call, the best of `repeats`.
+    /// Measures the kernel alone, on ROIs in device memory. Returns the seconds per call, the best of `repeats`.
     double kernel_seconds(const RoiView& rois, const Psf& psf, double pixel_size_nm, const FitOptions& options,
                           int repeats);
 
@@ -58,9 +66,9 @@ class GpuFitter {
     std::unique_ptr<State> state_;
 };
 
-/// Whether glint was built with GPU kernels.
+/// Returns whether glint was built with GPU kernels.
 bool has_gpu_kernels();
-/// Throws gpu::NoGpu, with the remedy, if it was not.
+/// Throws gpu::NoGpu, with the remedy, if glint was built without GPU kernels.
 void require_gpu_kernels();
 
 }  // namespace glint

@@ -4,8 +4,8 @@
 
 namespace glint {
 
-/// `refuse` is checked again when the finished file gets its name: a file that was created meanwhile is not replaced
-/// either, unless its content is identical.
+/// Whether an existing output file is replaced. `refuse` is checked again when the finished file gets its name: a file
+/// that was created in the meantime is not replaced either, unless its content is identical.
 enum class IfExists { replace, refuse };
 
 }  // namespace glint

@@ -7,8 +7,9 @@
 
 namespace glint {
 
-/// The instruction set in use: the best that this CPU supports, or the one named by GLINT_ISA (sse2, avx2, avx512; neon
-/// on Arm). Read once. Throws OptionError when GLINT_ISA names one that is unknown or not supported by this CPU.
+/// Returns the instruction set in use: the best that this CPU supports, or the one named by GLINT_ISA (sse2, avx2,
+/// avx512; neon on Arm). Reads the variable once. Throws OptionError if the named set is unknown or not supported by
+/// this CPU.
 std::string active_isa();
 
 /// Returns all instruction sets that are compiled in and that this CPU supports, best first.

@@ -1,4 +1,11 @@
-// Reads and writes tables of localizations in pieces, in memory for one of them.
+// Reads and writes tables of localizations in pieces, for tables larger than memory.
+//
+//     glint::LocalizationReader table("movie.hdf5");
+//     double photons = 0;
+//     table.for_each([&](const glint::Localizations& piece) {
+//         photons = std::accumulate(piece.photons.begin(), piece.photons.end(), photons);
+//     });
+//     std::printf("%zu rows, %.4g photons\n", table.rows(), photons);
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,18 +20,23 @@
 
 namespace glint {
 
+/// Options of LocalizationReader.
 struct PieceOptions {
-    double pixel_size_nm = 0;                     ///< as read_localizations takes it
-    std::size_t piece_bytes = usual_piece_bytes;  ///< memory of a piece; a smaller table is read once, and kept
-    const StopFlag* stop = nullptr;               ///< looked at before each piece
-    TextConventions text = {};                    ///< of a text table
+    double pixel_size_nm = 0;                       ///< as for read_localizations()
+    std::size_t piece_bytes = default_piece_bytes;  ///< memory of a piece; a smaller table is read once, and kept
+    const StopFlag* stop = nullptr;                 ///< polled before each piece
+    TextConventions text = {};                      ///< for text tables
 };
 
-/// A table in a file, read piece by piece, as often as needed: the same rows, columns and metadata as those of
-/// read_localizations. Needs memory for two pieces.
-/// A table that is larger than a piece is read once more if its facts need all rows: a text, or a movie of unknown
-/// size. A text, which takes ten times as long to read, is read once and kept up to four times the size of a piece.
-/// Throws InputError, also if the file changes meanwhile; Cancelled.
+/// A table in a file, which can be read piece by piece several times. Its rows, columns and metadata are those of
+/// read_localizations(). Needs memory for two pieces.
+///
+/// The constructor reads the whole table if its metadata depend on all rows: for a text, or a movie of unknown size. A
+/// text is slower to read by a factor of ten. It is therefore read once and kept if it is at most four times as large
+/// as a piece.
+///
+/// The constructor and for_each() throw InputError if the file cannot be read or has changed, and Cancelled after a
+/// stop. The constructor throws OptionError as read_localizations().
 class LocalizationReader final : public TablePieces {
   public:
     explicit LocalizationReader(const std::filesystem::path& path, const Warn& warn = {},
@@ -33,7 +45,7 @@ class LocalizationReader final : public TablePieces {
     const Localizations& like() const override;
     void for_each(const Visit& visit) override;
     Localizations example() const override;
-    /// Returns the number of rows that the last for_each passed.
+    /// Returns the number of rows of the last for_each().
     std::size_t rows() const;
 
     struct State;
@@ -42,7 +54,9 @@ class LocalizationReader final : public TablePieces {
     std::unique_ptr<State> state_;
 };
 
-/// As write_localizations of a table in memory: the same bytes, in memory for a piece. Visits all pieces twice.
+/// Writes a table in pieces, with memory for one piece. The file is identical to that of the same table in memory.
+/// Visits all pieces twice. Returns LocalizationWriter::hidden_rows(). Throws as write_localizations() of a table in
+/// memory, and what the table throws.
 std::size_t write_localizations(const std::filesystem::path& path, TablePieces& table, const Warn& warn = {},
                                 IfExists if_exists = IfExists::replace);
 

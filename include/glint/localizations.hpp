@@ -15,10 +15,10 @@
 
 namespace glint {
 
-/// A column of a file that is none of Localizations' own.
+/// A column of a file for which Localizations has no member.
 struct ExtraColumn {
     std::vector<double> values;
-    bool is_integer = false;  ///< whole numbers, exact up to 2^53, as `group` or `track`: files have them as integers
+    bool is_integer = false;  ///< integers up to 2^53, such as `group` or `track`, which files store as integers
 
     bool operator==(const ExtraColumn&) const = default;
 };
@@ -35,7 +35,7 @@ struct Localizations {
     std::vector<float> lpx_px, lpy_px;  ///< localization precision: square roots of the CRLB
     std::vector<float> lpz_nm;
     std::vector<float> photons_unc, bg_unc, sx_unc_px, sy_unc_px;  ///< square roots of CRLBs
-    std::vector<float> emitters;         ///< in the group, whose likelihood and p value these are; 0: fitted alone
+    std::vector<float> emitters;  ///< molecules fitted together, which share log_likelihood and p_value; 0: alone
     std::vector<float> detection_score;  ///< z of the detection's score test, in standard deviations
     std::vector<float> log_likelihood;   ///< log-likelihood ratio against the saturated model, <= 0
     std::vector<float> p_value;
@@ -50,6 +50,7 @@ struct Localizations {
     /// Provenance: one YAML mapping (block style, no `---`) per processing step, oldest first.
     std::vector<std::string> history;
 
+    /// Returns the number of rows.
     std::size_t size() const { return frame.size(); }
 };
 
@@ -59,19 +60,21 @@ struct LocalizationColumn {
     std::string_view unit;  ///< "px", "nm", "photon", "" (unitless)
     std::vector<float> Localizations::*values;
 };
-/// Returns all columns.
+/// Returns all float columns, in a constant order.
 std::span<const LocalizationColumn> localization_columns();
 
 /// Appends the rows of `more`, which must have the same non-empty columns unless `to` is empty. `to` keeps its
-/// metadata. An extra column stays one of integers if it is in both.
+/// metadata. An extra column remains a column of integers only if it is one in both tables.
 void append(Localizations& to, const Localizations& more);
 
-/// Returns the rows with the indices `keep`, in that order.
+/// Returns the rows with the indices `keep`, in that order, with the metadata.
 Localizations select(const Localizations& from, std::span<const std::size_t> keep);
 
-/// Converts fits in ROI coordinates to localizations in frame coordinates: adds the ROIs' corners, converts units, and
-/// drops rows with status singular or bad_input unless `keep_failed`. Models with fixed widths fill sx, sy from the
-/// PSF. Fits that are no longer needed are best moved here: most columns then are not copied.
+/// Converts fits in ROI coordinates to localizations in frame coordinates: adds the ROIs' corners and converts units.
+/// For models with fixed widths, sx and sy come from the PSF.
+///
+/// Returns one row per fit, without those of status singular or bad_input unless `keep_failed`. Move fits that are no
+/// longer needed into the call: most columns are then not copied.
 Localizations to_localizations(Fits fits, const Rois& rois, const Psf& psf, double pixel_size_nm,
                                bool keep_failed = false);
 

@@ -1,4 +1,4 @@
-// What of a file with several channels, z planes or positions is read as the movie.
+// The part of a file with several channels, z planes or positions that is read as the movie.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,7 +8,8 @@
 
 namespace glint {
 
-/// Unset where the file has only one, or where its z planes are the frames (a z stack at a single time).
+/// A channel, z plane and position. A member is unset if the file has only one, or if its z planes are the frames (a z
+/// stack at a single time).
 struct MovieChoice {
     std::optional<std::string> channel = {};   ///< its number from 0, or its name
     std::optional<std::int64_t> z = {};        ///< plane, from 0

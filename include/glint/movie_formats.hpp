@@ -7,22 +7,22 @@
 
 namespace glint {
 
-/// What people need to know of a format. docs/reference/formats.md has the details.
+/// The description of a movie format for users. docs/reference/formats.md has the details.
 struct MovieFormatText {
-    const char* name;      ///< "SIF"; of folders "folders of PNG"
-    const char* program;   ///< that writes it: "Andor Solis"; empty for a format of many programs
-    const char* endings;   ///< of its files' names, in lower case: ".fits .fit"; empty for folders
-    const char* not_read;  ///< "complex and logical arrays; -v4"
+    const char* name;      ///< "SIF"; for folders "folders of PNG"
+    const char* program;   ///< the program that writes it: "Andor Solis"; empty for a format of many programs
+    const char* endings;   ///< of the names of its files, in lower case: ".fits .fit"; empty for folders
+    const char* not_read;  ///< unsupported variants: "complex and logical arrays; -v4"
 };
 
 /// Returns the formats in the order in which they are tried: files, then folders.
 const std::vector<MovieFormatText>& movie_formats();
 
-/// Returns their names with those of the programs: "TIFF, ND2 (Nikon NIS-Elements), ...".
+/// Returns the names of the formats with those of their programs: "TIFF, ND2 (Nikon NIS-Elements), ...".
 std::string names_of_movie_formats();
 
-/// Returns the endings of movies' names, in lower case and each once: ".tif", ".tiff", ... Other files may be
-/// movies, too, since all formats but DAX are recognised by their content.
+/// Returns the endings of movies' names, in lower case and without repetitions: ".tif", ".tiff", ... Files with other
+/// endings may also be movies, since all formats except DAX are recognised by their content.
 std::vector<std::string> movie_endings();
 
 }  // namespace glint

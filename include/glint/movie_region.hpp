@@ -15,15 +15,14 @@ struct PixelRegion {
     bool operator==(const PixelRegion&) const = default;
 };
 
-/// A region, and the size of the frames that it is a part of. In LocalizeOptions::region, it keeps rows in the
-/// coordinates of whole frames.
+/// A region, and the size of the whole frames. With LocalizeOptions::region, rows have the coordinates of whole frames.
 struct RegionOfFrames {
     PixelRegion region;
     int frame_width = 0, frame_height = 0;
 };
 
-/// Returns the movie whose frames are this part of `movie`'s. Its info names the region among the planes. Still a
-/// GrowingMovie if `movie` is one. Throws OptionError if the region is empty or not inside the frames.
-std::unique_ptr<Movie> region_of(std::unique_ptr<Movie> movie, const PixelRegion& region);
+/// Returns a movie of this part of the frames, which owns `movie`. MovieInfo::planes contains the region. The result is
+/// a GrowingMovie if `movie` is one. Throws OptionError if the region is empty or not inside the frames.
+std::unique_ptr<Movie> crop_movie(std::unique_ptr<Movie> movie, const PixelRegion& region);
 
 }  // namespace glint

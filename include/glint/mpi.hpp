@@ -1,5 +1,5 @@
-// MPI calls on GPU buffers: directly from GPU to GPU with a CUDA-aware MPI, between two processes of one node through memory of a GPU
-// that both open, else staged through pinned memory.
+// MPI calls on GPU buffers. Data go directly from GPU to GPU with a CUDA-aware MPI, or between two processes of one
+// node through GPU memory that both open. Otherwise, data are staged through pinned memory.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,22 +21,27 @@ class MpiError : public Error {
     const int code;
 };
 
-/// Whether this MPI is CUDA-aware, i.e. accepts addresses of GPU memory, by MPIX_Query_cuda_support of Open MPI. False
-/// for an MPI without this query.
+/// Returns whether this MPI is CUDA-aware, i.e. accepts addresses of GPU memory, by MPIX_Query_cuda_support of Open
+/// MPI. False for an MPI without this query.
 bool cuda_aware();
 
 /// How data are transferred. All ranks of a communicator must choose the same.
 enum class Way {
-    automatic,  ///< direct where cuda_aware(); else send() and receive() within a node through shared memory, the rest staged
+    /// `direct` if cuda_aware(). Else send() and receive() within a node use shared GPU memory, and all other calls are
+    /// `staged`.
+    automatic,
     direct,  ///< MPI gets the addresses of the GPU memory, or of Managed::buffer()
     staged   ///< through two pinned pieces of 4 MiB; copies and messages overlap
 };
 
+/// How allreduce() combines elements.
 enum class Reduction { sum, min, max };
 
 namespace detail {
 struct CommunicatorState;
+/// A type of elements.
 enum class Number { float32, float64, int32 };
+/// Returns the Number of the type T.
 template <class T>
 constexpr Number number_of() {
     static_assert(std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, std::int32_t>,
@@ -48,24 +53,25 @@ struct Piece {
     gpu::detail::Allocation& memory;
     std::size_t offset, count, element_bytes;  // offset: bytes
 };
+/// Returns the elements of a buffer.
 template <class T>
 Piece piece(const gpu::Buffer<T>& buffer) {
     return {buffer.allocation(), buffer.byte_offset(), buffer.size(), sizeof(T)};
 }
 }  // namespace detail
 
-/// Owns a duplicate of an MPI communicator, so that its messages are not mixed with others; MPI errors are thrown.
-/// Construction and destruction are collective, between MPI_Init and MPI_Finalize. One thread at a time may use it, as
-/// far as MPI's thread level allows.
+/// Owns a duplicate of an MPI communicator, so that its messages are not mixed with those of other code. Throws MPI
+/// errors as exceptions. Construction and destruction are collective, between MPI_Init and MPI_Finalize. Not
+/// thread-safe: use from one thread at a time, within MPI's thread level. Copies share it.
 class Communicator {
   public:
     /// Throws MpiError.
     explicit Communicator(MPI_Comm communicator, Way way = Way::automatic);
     int rank() const;
     int size() const;
-    bool direct() const;
-    /// How many messages of this rank went through memory of a GPU that both processes had opened (glint/gpu/ipc.hpp): those of
-    /// send() and receive() with 1 MiB or more, within a node, by Way::automatic, where the drivers allow it.
+    bool direct() const;  ///< whether MPI gets the addresses of GPU memory
+    /// Returns how many messages of this rank used memory of a GPU that both processes had opened (glint/gpu/ipc.hpp).
+    /// With Way::automatic, send() and receive() within a node do so for 1 MiB or more, if the drivers allow it.
     std::uint64_t shared_messages() const;
     MPI_Comm native() const;
     detail::CommunicatorState& state() const { return *state_; }
@@ -75,6 +81,7 @@ class Communicator {
 };
 
 namespace detail {
+/// The calls below, for elements of any type.
 void send(const gpu::Stream& stream, const Piece& from, int to_rank, int tag, const Communicator& communicator);
 void receive(const gpu::Stream& stream, const Piece& to, int from_rank, int tag, const Communicator& communicator);
 void broadcast(const gpu::Stream& stream, const Piece& data, int root, const Communicator& communicator);
@@ -91,8 +98,8 @@ void gather(const gpu::Stream& stream, const Piece& from, const Piece* to, int r
 //     glint::mpi::Communicator all(MPI_COMM_WORLD);
 //     glint::mpi::allreduce(stream, counts, glint::mpi::Reduction::sum, all);
 
-/// Sends to one rank; blocks until that receives. If it receives another number of elements, nothing is sent and both
-/// sides throw MpiError.
+/// Sends to one rank, and blocks until that rank receives. If the receiver expects another number of elements, nothing
+/// is sent and both ranks throw MpiError.
 template <class T>
 void send(const gpu::Stream& stream, const gpu::Buffer<T>& from, int to_rank, const Communicator& communicator,
           int tag = 0) {
@@ -120,7 +127,7 @@ void allreduce(const gpu::Stream& stream, gpu::Buffer<T>& data, Reduction reduct
 }
 
 /// Collects all ranks' elements on the root, in the order of ranks. Collective; the number of elements must be the same
-/// on all ranks. `to` is used on the root only; throws OptionError if it has no room for all.
+/// on all ranks. `to` is used on the root only; throws OptionError if it is too small for all elements.
 template <class T>
 void gather(const gpu::Stream& stream, const gpu::Buffer<T>& from, gpu::Buffer<T>& to, int root,
             const Communicator& communicator) {

@@ -21,6 +21,7 @@ struct RgbPicture {
     double pixel_size_nm = 0;
     std::vector<std::uint8_t> rgb;  ///< height * width * 3
 
+    /// Returns the 3 bytes of a pixel, which must be inside the picture.
     std::uint8_t* at(int x, int y) { return rgb.data() + 3 * (std::size_t(y) * width + x); }
 };
 

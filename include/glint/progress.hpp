@@ -9,11 +9,11 @@
 
 namespace glint {
 
-/// May be set from any thread or signal handler; long-running functions poll it between blocks and stop early.
+/// A request to stop. Any thread or signal handler may set it; long-running functions poll it and stop early.
 using StopFlag = std::atomic<bool>;
 
-/// Called by one thread at a time after each finished block: `done` of `total` (frames, fits) and the number of
-/// localizations so far, -1 if there are none to count.
+/// Called by one thread at a time after each finished block, with `done` of `total` (frames, fits) and the number of
+/// localizations so far; -1 if no localizations are counted.
 using Progress = std::function<void(std::int64_t done, std::int64_t total, std::int64_t localizations)>;
 
 /// Receives warnings as complete sentences. The library itself never prints.

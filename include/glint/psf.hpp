@@ -35,49 +35,57 @@ struct AstigmaticCurve {
     double pixel_size_nm = 0;  ///< 0: any
     static constexpr int unknown_roi = -1;
 
-    /// Widths at z.
+    /// Returns the width at z, nm.
     double sigma_x_nm(double z_nm) const;
     double sigma_y_nm(double z_nm) const;
 };
 
 /// The filter that finds the spots of a PSF: a pixel-integrated Gaussian (docs/explanation/theory.md, section 5).
 struct MatchedFilter {
-    double width_px = 1.3;  ///< its standard deviation, px; 0.3 to 8
+    double width_px = 1.3;  ///< standard deviation, 0.3 to 8
 };
 
 /// Coefficients of a measured or computed PSF, such as those of a spline, for camera pixels of one size. Immutable, so
-/// that copies of a Psf share one.
+/// that copies of a Psf can share a table.
 class PsfTable {
   public:
-    static constexpr std::size_t most_bytes = std::size_t(64) << 20;
-    using Shape = std::array<int, 4>;  ///< C order, the last index fastest; 1 where a table has fewer dimensions
+    static constexpr std::size_t max_bytes = std::size_t(64) << 20;
+    using Shape = std::array<int, 4>;  ///< C order, the last index fastest; 1 for missing dimensions
 
-    /// The camera pixels that the coefficients are for, and the range of z.
+    static constexpr int max_samples_per_px = 2;
+
+    /// The size of the camera pixels and the range of z for which the coefficients are valid, and the number of
+    /// coefficients along the edge of a pixel. A table of one plane has no z: its range is 0 to 0.
     struct Scale {
         double pixel_size_nm = 0, z_min_nm = 0, z_max_nm = 0;
+        int samples_per_px = 1;
         bool operator==(const Scale&) const = default;
     };
 
-    /// Throws OptionError unless there is one finite value for each element of the shape, in at most most_bytes. The
-    /// scale must be plausible: a pixel size of at least smallest_pixel_nm, and a range of z of at least
-    /// least_depth_nm.
+    /// `values`: one finite value for each element of the shape, at most max_bytes. `scale`: a pixel size of at least
+    /// smallest_pixel_nm, and a range of z of at least min_depth_nm, or 0 to 0 for one plane. Throws OptionError for
+    /// other values.
     PsfTable(const Shape& shape, std::vector<float> values, const Scale& scale);
 
     const Shape& shape() const { return shape_; }
     std::span<const float> values() const { return values_; }
     const Scale& scale() const { return scale_; }
-    /// A hash of all of it; equal tables have equal hashes, in every process and on every machine.
+    /// Returns the standard deviation, px, of the Gaussian that finds the spots of a spline with these coefficients
+    /// best, on average over z: 0.3 to 8.
+    double filter_width_px() const { return filter_width_px_; }
+    /// Returns a hash of shape, values and scale. Equal tables have equal hashes, in all processes and on all machines.
     std::uint64_t hash() const { return hash_; }
 
   private:
     Shape shape_;
     std::vector<float> values_;
     Scale scale_;
+    double filter_width_px_;
     std::uint64_t hash_;
 };
 
-/// The smallest widths and ranges of z that are accepted. Smaller ones are likely micrometres.
-constexpr double least_width_nm = 1, least_depth_nm = 10;
+/// The minimum of widths and of ranges of z, nm. Smaller values are probably in micrometres, and are errors.
+constexpr double min_width_nm = 1, min_depth_nm = 10;
 
 /// A range of z.
 struct ZRange {
@@ -89,50 +97,55 @@ struct Psf {
     PsfModel model = PsfModel::GaussianXYNB;
     double sigma_nm = 0;         ///< width (GaussianXYNB), start value (free widths); > 0, unused with a calibration
     AstigmaticCurve curve = {};  ///< for models with a calibration
-    std::vector<double> numbers =
-        {};  ///< model-specific, in the order of PsfDescription::numbers; missing ones have their defaults
+    /// Model-specific numbers, in the order of PsfDescription::numbers; missing ones have their defaults.
+    std::vector<double> numbers = {};
     std::shared_ptr<const PsfTable> table = {};  ///< for models with a table
 
     /// Returns a typical width for detection: sigma_nm, or the mean width at z = 0.
     double detection_sigma_nm() const;
-    /// Returns the range that the calibration or the table covers. For models with a calibration only.
+    /// Returns the range of z that the calibration or the table covers. Only for models with z.
     ZRange z_range() const;
-    /// Returns the filter of this width. `pixel_size_nm`: edge of a pixel. Throws OptionError as fit() does for a PSF
-    /// without a width or calibration, and for lengths that are too small to be nanometres.
+    /// Returns the filter of the width detection_sigma_nm(). `pixel_size_nm`: edge of a pixel. Throws OptionError as
+    /// fit() for a PSF without a width or calibration, and for lengths that are too small to be nanometres.
     MatchedFilter matched_filter(double pixel_size_nm) const;
 };
 
+/// Returns the PSF of a measured table: SplineXYZNB, or SplineXYNB if it has one plane.
+Psf measured_psf(std::shared_ptr<const PsfTable> table);
+
 /// A model-specific number: its name, default, and valid range.
-struct PsfNumber {
+struct ModelParameter {
     std::string_view name;
-    double usual = 0, low = 0, high = 0;
-    std::string_view meaning;
+    double default_value = 0, min = 0, max = 0;
+    std::string_view description;
 };
 
 /// The description of a model.
 struct PsfDescription {
     std::string_view name;                     ///< "GaussianXYNBS"
     std::string_view about;                    ///< "one free width"
-    bool calibrated = false;                   ///< it comes from a calibration file, else from Psf::sigma_nm
-    bool has_table = false;                    ///< of what is calibrated: from Psf::table, else from Psf::curve
+    bool calibrated = false;                   ///< its width comes from a calibration; false: from Psf::sigma_nm
+    bool has_table = false;                    ///< the calibration is Psf::table; false: Psf::curve
     bool has_z = false;                        ///< z is fitted
     std::vector<std::string_view> parameters;  ///< names in the order of Fits' columns: "x", "y", "photons", "bg", ...
     std::vector<std::string_view> units;       ///< of each parameter: "px", "um" (z) or ""; photons and bg are in e-
-    std::vector<PsfNumber> numbers;            ///< model-specific numbers
+    std::vector<ModelParameter> numbers;       ///< model-specific numbers
 };
+/// Returns the description of a model. Throws OptionError if there is no such model.
 const PsfDescription& describe(PsfModel model);
 
-/// All models, in the order of PsfModel.
+/// Returns all models, in the order of PsfModel.
 std::span<const PsfModel> psf_models();
 
-/// A model's name, e.g. "GaussianXYNB", and its inverse, which throws OptionError with a list of the names.
-std::string_view name_of(PsfModel model);
+/// Returns a model's name, e.g. "GaussianXYNB".
+std::string_view to_name(PsfModel model);
+/// Returns the model of that name. Throws OptionError, with a list of the names, if there is none.
 PsfModel parse_psf_model(std::string_view name);
 
-/// PsfDescription::parameters.
+/// Returns PsfDescription::parameters.
 const std::vector<std::string_view>& parameter_names(PsfModel model);
 
-/// Number of parameters: x, y, photons, bg and the shape parameters.
+/// Returns the number of parameters: x, y, photons, bg and the shape parameters.
 int parameter_count(PsfModel model);
 
 }  // namespace glint

@@ -1,4 +1,12 @@
-// Non-owning views of ROIs and results: what a fit reads and writes in the caller's memory.
+// Non-owning views of ROIs and results in the caller's memory, for fits without copies.
+//
+//     const glint::CameraView conversion(camera, 11, 11);
+//     glint::RoiView rois;  // 16-bit counts, n * 11 * 11 values
+//     rois.size = 11, rois.count = counts.size() / (11 * 11);
+//     rois.type = glint::PixelType::uint16;
+//     rois.pixels = reinterpret_cast<const std::byte*>(counts.data());
+//     rois.camera = &conversion;
+//     const glint::Fits fits = glint::fit(rois, psf, 100);  // pixels of 100 nm
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,8 +29,9 @@ struct RoiView {
     PixelType type = PixelType::float32;
     const std::byte* pixels = nullptr;  ///< n * S * S values of `type`, C order
     int gpu = -1;                       ///< GPU that holds `pixels` (all of them); -1: the host
-    /// Converts the counts; null if they are photoelectrons. Without maps any size is valid, as in
-    /// CameraView(camera, size, size). With maps it is that of the movie, which x_corner and y_corner refer to.
+    /// Converts the counts; null if the pixels are photoelectrons. A camera without maps may have any size, as in
+    /// CameraView(camera, size, size). A camera with maps must have the size of the movie, to which x_corner and
+    /// y_corner refer.
     const CameraView* camera = nullptr;
     std::span<const std::int32_t> x_corner, y_corner;  ///< n, px of the movie; required by a camera with maps
     std::span<const float> x_start, y_start;           ///< n, px in the ROI
@@ -31,7 +40,8 @@ struct RoiView {
     float variance_scalar = 0, qe_scalar = 1;          ///< without a camera
     float excess_noise = 1;                            ///< without a camera
 
-    std::size_t roi_bytes() const { return std::size_t(size) * size * bytes_of(type); }  ///< pixels of one ROI
+    /// Returns the bytes of the pixels of one ROI.
+    std::size_t roi_bytes() const { return std::size_t(size) * size * num_bytes(type); }
 };
 /// Returns a view of `rois`, which must outlive it.
 RoiView view(const Rois& rois);

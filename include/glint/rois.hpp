@@ -25,6 +25,7 @@ struct Rois {
     float qe_scalar = 1;          ///< q without `qe`; the shot noise variance is F^2 photoelectrons / q
     float excess_noise = 1;       ///< F^2: 2 for an EMCCD
 
+    /// Returns the number n of ROIs.
     std::size_t count() const { return size > 0 ? pixels.size() / (std::size_t(size) * size) : 0; }
 };
 

@@ -1,4 +1,4 @@
-// Tables of localizations in pieces of rows, so that those larger than memory can be worked on.
+// Tables of localizations in pieces of rows, for tables that are larger than memory.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,30 +12,30 @@
 
 namespace glint {
 
-constexpr std::size_t usual_piece_bytes = std::size_t(1) << 28;  ///< memory of a piece
-/// Returns the bytes of a row of such a table in memory.
+constexpr std::size_t default_piece_bytes = std::size_t(1) << 28;  ///< memory of a piece
+/// Returns the bytes of a row in memory, for a table with the columns of `like`.
 std::size_t row_bytes(const Localizations& like);
 
-/// The rows of a table, in pieces and in order, as often as needed.
+/// A table whose rows can be visited in pieces and in order, any number of times.
 class TablePieces {
   public:
     using Visit = std::function<void(const Localizations& piece)>;
 
     virtual ~TablePieces() = default;
-    /// Returns the columns and the metadata of every piece, with at least one row, any, if the table has rows. If
-    /// the table has several pieces, width and height are known.
+    /// Returns a table with the columns and the metadata of every piece. It contains at least one row, which may be any
+    /// row, if the table has rows. Width and height are known if the table has several pieces.
     virtual const Localizations& like() const = 0;
     /// Calls `visit` with each piece. A table without rows is one piece without rows.
     virtual void for_each(const Visit& visit) = 0;
-    /// For a table without rows: returns a row of any values with the columns that the table would have, and its
-    /// metadata, as writers need it. Without a row if these columns are unknown.
+    /// For a table without rows: returns one row of arbitrary values with the columns and metadata that writers need,
+    /// or no row if these columns are unknown.
     virtual Localizations example() const { return like(); }
 };
 
-/// Returns a row with the columns of `table`: its first, or its example() if it has none.
-Localizations example_of(const TablePieces& table);
+/// Returns a row with the columns of `table`: its first row, or its example() if there are no rows.
+Localizations make_example(const TablePieces& table);
 
-/// A view of a table in memory, as a single piece.
+/// A view of a table in memory, as a single piece. The table must outlive this view.
 class WholeTable final : public TablePieces {
   public:
     explicit WholeTable(const Localizations& table) : table_(table) {}
@@ -46,16 +46,18 @@ class WholeTable final : public TablePieces {
     const Localizations& table_;
 };
 
-/// A view of a table whose pieces are changed as they pass. Those that have no rows afterwards are left out.
+/// A view of a table that applies a change to each piece. Omits pieces that have no rows afterwards. `table` must
+/// outlive this view.
 class ChangedTable final : public TablePieces {
   public:
-    /// `rows_before` is of_example for the row of example(), which is none of the table and is to be kept.
+    /// Returns the changed piece. `rows_before`: rows of the table before the piece; of_example for the row of
+    /// example(), which is not a row of the table and must be kept.
     using Change = std::function<Localizations(const Localizations& piece, std::size_t rows_before)>;
     static constexpr std::size_t of_example = std::numeric_limits<std::size_t>::max();
     ChangedTable(TablePieces& table, Change change);
     const Localizations& like() const override { return like_; }
     void for_each(const Visit& visit) override;
-    Localizations example() const override { return change_(example_of(table_), of_example); }
+    Localizations example() const override { return change_(make_example(table_), of_example); }
 
   private:
     TablePieces& table_;
@@ -66,10 +68,10 @@ class ChangedTable final : public TablePieces {
 /// Returns all pieces as one table in memory.
 Localizations all_pieces(TablePieces& table);
 
-/// Returns the whole table with the frame, only these columns (as `localization_columns` and the file name them)
-/// and the metadata. Columns that the table does not have are ignored.
+/// Returns the whole table in memory, with only the frame, these columns and the metadata. Names are those of
+/// `localization_columns` and of extra columns. Ignores columns that the table does not have.
 Localizations with_columns(TablePieces& table, std::span<const std::string_view> names);
-/// Positions and their precisions, which drift, links and scores are estimated from.
+/// The columns that drift, links and scores need: positions and their precisions.
 inline constexpr std::string_view columns_of_positions[] = {"x", "y", "z", "lpx", "lpy", "lpz"};
 
 }  // namespace glint

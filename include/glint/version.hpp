@@ -6,7 +6,7 @@
 
 namespace glint {
 
-/// "0.1.0": major, minor, patch. Results may differ, in the last digits, between versions.
+/// Returns the version: "0.1.0" (major, minor, patch). Results of different versions may differ in the last digits.
 std::string version();
 
 }  // namespace glint

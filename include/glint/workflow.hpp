@@ -1,4 +1,13 @@
 // Runs all steps from movies to finished pictures in one call, by a recipe, and resumes after a stop (run.md).
+//
+//     glint::RunOptions options;
+//     options.movies = {"cell1.tif", "cell2.tif"};
+//     options.out = "results";
+//     options.given.camera.pixel_size = "100nm";
+//     options.given.camera.offset = 100, options.given.camera.gain = 0.5;
+//     options.given.psf.sigma = "130nm";
+//     for (const glint::MovieRun& movie : glint::run(options))
+//         std::printf("%s: %s\n", movie.folder.c_str(), movie.error.empty() ? "done" : movie.error.c_str());
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,6 +15,7 @@
 #include <exception>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,33 +24,38 @@
 #include "glint/fit.hpp"
 #include "glint/movie_choice.hpp"
 #include "glint/progress.hpp"
+#include "glint/psf.hpp"
 
 namespace glint {
 
-/// Instead of the offset, the gain or the PSF's width: estimates it from the movie.
+/// A value of CameraSetup and PsfSetup: estimate the offset, the gain or the PSF's width from the movie.
 inline constexpr std::string_view word_auto = "auto";
 
 /// The camera as a user describes it. Missing values come from `camera_file` or `preset`, else from the movie's
 /// metadata.
 struct CameraSetup {
     std::string pixel_size;  ///< edge of a pixel in the sample, with its unit: "100nm"; empty: not given
-    std::optional<double> offset, gain, readnoise,
-        em_gain;                             ///< ADU, e-/ADU, e- rms, factor; of the first two NaN: word_auto
-    std::string offset_source, gain_source;  ///< where not the user: "estimated"
-    std::string camera_file, preset;         ///< one of them at most
-    std::string sensor_roi;                  ///< "X,Y": sensor pixel of the movie's first pixel
-    std::string region;                      ///< of whole frames, that the movie is: "X,Y,W,H", px
-    std::string gain_unit;    ///< unit of `gain`, and of a map that does not say its own: "e-/ADU" or "ADU/e-"
-    std::string camera_name;  ///< in Picasso's config.yaml
+    /// ADU, e-/ADU, e- rms, factor. NaN for offset or gain: word_auto.
+    std::optional<double> offset, gain, readnoise, em_gain;
+    std::string offset_source, gain_source;    ///< "estimated"; empty: given by the user
+    std::string camera_file, preset;           ///< give at most one of the two
+    std::string sensor_roi;                    ///< "X,Y": sensor pixel of the movie's first pixel
+    std::string region;                        ///< part of the frames to use as the movie: "X,Y,W,H", px
+    std::string gain_unit;                     ///< unit of `gain`, and of maps without a unit: "e-/ADU" or "ADU/e-"
+    std::string camera_name;                   ///< in Picasso's config.yaml
     std::vector<std::string> camera_settings;  ///< of that camera
 };
 
 /// The PSF as a user describes it.
 struct PsfSetup {
-    std::string model;                 ///< empty: GaussianXYNB, or AstigmaticXYZNB with a calibration
-    std::string sigma;                 ///< standard deviation, with its unit: "130nm", "1.3px"; or word_auto
-    std::string calibration;           ///< file of `glint calibrate astigmatism`
-    std::vector<std::string> numbers;  ///< NAME=VALUE, of the model's own
+    /// A model's name or the file of a measured PSF. Empty: GaussianXYNB, or AstigmaticXYZNB with a calibration.
+    /// word_auto: a measured PSF without z, from the movie's lone spots.
+    std::string model;
+    std::string sigma;                    ///< standard deviation, with its unit: "130nm", "1.3px"; or word_auto
+    std::string calibration;              ///< file of `glint calibrate astigmatism`
+    std::vector<std::string> numbers;     ///< model-specific numbers: NAME=VALUE
+    std::optional<std::int64_t> channel;  ///< which PSF of a measured PSF's file with several, from 1
+    std::shared_ptr<const PsfTable> estimated = {};  ///< from the movie, for word_auto
 };
 
 /// Everything that the results of run() depend on, except the movies: the sections and keys of recipe.toml. Each
@@ -81,13 +96,14 @@ struct Recipe {
     std::vector<std::string> figures = {"png", "svg"};
 };
 
-/// Reads a recipe from TOML. Names of other files are relative to the recipe's folder. Throws InputError with file,
-/// line and column, and for unknown keys with the nearest name.
+/// Returns a recipe from a TOML file. Names of other files are relative to the recipe's folder. Throws InputError if
+/// the file cannot be read, a key is unknown or a value invalid. The message contains file, line, column and similar
+/// keys.
 Recipe read_recipe(const std::filesystem::path& path);
-/// Parses a recipe. `name` stands for the file in messages, and other files are relative to the current folder.
-/// `keys` receives the keys that the text has, as "camera.gain".
+/// Returns a recipe from a text. `name` stands for the file in messages, and other files are relative to the current
+/// folder. `keys`, if not null, receives the keys of the text, as "camera.gain". Throws as read_recipe().
 Recipe parse_recipe(std::string_view text, const std::string& name, std::vector<std::string>* keys = nullptr);
-/// All keys with comments; those that are unset are commented out.
+/// Returns the recipe as TOML: all keys with comments. Unset keys are commented out.
 std::string recipe_text(const Recipe& recipe);
 
 struct MovieRun;
@@ -95,51 +111,55 @@ struct MovieRun;
 /// Callbacks of a run. Each may be empty. They are called by one thread at a time.
 struct RunMessages {
     std::function<void(const std::string&)> notice;  ///< "movie: drift took 1.2 s"
-    Warn warn;                                       ///< what may make a result wrong; also among the results
+    Warn warn;                                       ///< problems that may make a result wrong; also in the results
     /// Called when a part of a step begins. Returns the callback for its progress. `unit`: what is counted, "frames".
     std::function<Progress(const std::string& title, const std::string& unit)> progress;
-    std::function<void()> end_progress;          ///< the part has ended
-    std::function<void(const FitInfo&)> fitted;  ///< a movie was localized: where, and why there
-    std::function<void(const MovieRun&)> done;   ///< a movie has its results, or failed
+    std::function<void()> end_progress;          ///< called when the part has ended
+    std::function<void(const FitInfo&)> fitted;  ///< called when a movie was localized: on which hardware, and why
+    std::function<void(const MovieRun&)> done;   ///< called when a movie has its results, or failed
 };
 
-/// Callbacks::progress: movies done, and in all.
+/// Options of run(). Callbacks::progress receives the finished and all movies.
 struct RunOptions : Placement, Callbacks {
     /// Movies, or tables (.csv) with the columns movie and condition.
     std::vector<std::string> movies;
-    std::filesystem::path out;            ///< folder of the results; it and those of movies are made
-    bool concat = false;                  ///< the movies are one movie in several files
-    std::optional<Recipe> recipe;         ///< unset: recipe.toml in `out`, if it exists
-    std::string recipe_name;              ///< for messages: the recipe's file
-    Recipe given;                         ///< values that replace those of the recipe: those that are not the defaults
-    std::vector<std::string> given_keys;  ///< and those of these keys: "camera.gain"
+    std::filesystem::path out;     ///< folder of the results; created with a folder for each movie
+    bool concat = false;           ///< the movies are one movie in several files
+    std::optional<Recipe> recipe;  ///< unset: recipe.toml in `out`, if it exists
+    std::string recipe_name;       ///< for messages: the recipe's file
+    /// Values that replace those of the recipe, if they differ from the defaults or are listed in `given_keys`.
+    Recipe given;
+    std::vector<std::string> given_keys;  ///< keys of `given` to use even if they have the default: "camera.gain"
     RunMessages messages;
-    /// Completes messages: what a user would type for an option that they name. Empty: names of the recipe's keys.
+    /// For messages: returns what a user types for an option, given the recipe's key. Empty: messages contain the keys.
     std::function<std::string(const std::string&)> words;
-    /// The command that this is, for messages about values that are missing: the first movie's follows. Empty: none.
+    /// For messages about missing values: the user's command, to which the first movie is appended. Empty: no command.
     std::string command;
 };
 
-/// What became of one movie.
+/// The result of run() for one movie.
 struct MovieRun {
     enum class Status { complete, failed, stopped };
     std::vector<std::string> movies;  ///< its files
     std::filesystem::path folder;     ///< of its results
-    Status status = Status::stopped;  ///< also of movies whose turn did not come
-    std::string error;                ///< why it failed
-    std::exception_ptr thrown;        ///< the same, to be thrown again
+    Status status = Status::stopped;  ///< `stopped` includes movies that were not begun
+    std::string error;                ///< the message if it failed, else empty
+    std::exception_ptr thrown;        ///< the exception if it failed, else null
     /// Files, folder, status, the columns of summary.csv, warnings and the error, as a JSON object.
     std::string json;
 };
 
-/// Localizes each movie, filters, corrects drift, measures, links and draws, and writes all of it into a folder of
-/// `out` named like the movie, with recipe.toml and summary.csv beside it.
+/// Processes each movie: localizes, filters, corrects drift, measures, links and draws. Writes the results into a
+/// folder of `out` with the movie's name, and recipe.toml and summary.csv beside these folders.
 ///
-/// A step is not repeated if its recipe, input and files are unchanged: the same call continues after a stop, a
-/// failure or a change of the recipe. If a movie fails, the other movies continue: see MovieRun::status.
+/// Does not repeat a step if its recipe, input and files are unchanged: call it again after a stop, a failure or a
+/// change of the recipe.
 ///
-/// Throws OptionError before any work for missing or wrong options, or movies that would share a folder. Throws
-/// OutputError if nothing can be written.
+/// Returns one element per movie. If a movie fails, the other movies continue (MovieRun::status). Throws, before any
+/// work,
+/// - OptionError for missing or invalid options, or movies that would share a folder
+/// - InputError if the recipe or a table of movies cannot be read
+/// - OutputError if `out` cannot be written
 std::vector<MovieRun> run(const RunOptions& options);
 
 }  // namespace glint

@@ -15,24 +15,24 @@ using Vector = std::array<double, parameters>;
 using Matrix = std::array<Vector, parameters>;
 
 constexpr int max_steps = 300;
-constexpr double least_q = 0.05;  // as in CurveInUm: keeps the square of the width positive
+constexpr double min_q = 0.05;  // as in CurveInUm: keeps the squared width positive
 constexpr std::size_t slices_for_asymmetry = 7;
 constexpr double depth_factor = 3;
 
-/// The indices of one axis's parameters.
+/// Indices of the parameters of one axis.
 struct Axis {
     Parameter s0, focus, a, b;
 };
 constexpr Axis x_axis{sx0, focus_x, ax, bx}, y_axis{sy0, focus_y, ay, by};
 
-/// The width at z, and its derivatives by the parameters.
+/// Returns the width at z and sets `slope` to its derivatives with respect to the parameters.
 double width(const Vector& p, const Axis& axis, double z, Vector& slope) {
     const double u = (z - p[axis.focus]) / p[depth];
     const double q = 1 + u * u * (1 + u * (p[axis.a] + p[axis.b] * u));
-    const double root = std::sqrt(std::max(q, least_q));
+    const double root = std::sqrt(std::max(q, min_q));
     slope = {};
     slope[axis.s0] = root;
-    if (q > least_q) {
+    if (q > min_q) {
         const double scale = p[axis.s0] / (2 * root), by_u = scale * u * (2 + u * (3 * p[axis.a] + 4 * p[axis.b] * u));
         slope[axis.a] = scale * u * u * u;
         slope[axis.b] = scale * u * u * u * u;
@@ -69,7 +69,7 @@ Normal normal_at(const Vector& p, const WidthsOverZ& data) {
     return normal;
 }
 
-/// Solves (H + damping * diag H) step = g for the first `free` parameters in place by Cholesky; false if singular.
+/// Solves (H + damping * diag H) step = g for the first `free` parameters by Cholesky. Returns false if singular.
 bool solve(const Normal& normal, double damping, int free, Vector& step) {
     Matrix lower{};
     step = {};
@@ -95,7 +95,7 @@ struct Bounds {
     double min = 0, max = std::numeric_limits<double>::infinity();
 };
 
-/// Minimises over the first `free` parameters; the others are fixed. The depth stays within its bounds.
+/// Minimises over the first `free` parameters and keeps the rest fixed. The depth stays within its bounds.
 void minimise(Vector& p, const WidthsOverZ& data, int free, const Bounds& of_depth) {
     Normal here = normal_at(p, data);
     double damping = 1e-3;
@@ -103,7 +103,7 @@ void minimise(Vector& p, const WidthsOverZ& data, int free, const Bounds& of_dep
         Vector step, there = p;
         Normal normal = here;
         const double slope = here.gradient[depth];
-        if ((p[depth] <= of_depth.min && slope < 0) || (p[depth] >= of_depth.max && slope > 0)) {  // stays there
+        if ((p[depth] <= of_depth.min && slope < 0) || (p[depth] >= of_depth.max && slope > 0)) {  // stays at the bound
             for (int i = 0; i < parameters; ++i)
                 if (i != depth) normal.curvature[i][depth] = normal.curvature[depth][i] = 0;
             normal.gradient[depth] = 0;

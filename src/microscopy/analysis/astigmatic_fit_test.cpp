@@ -41,7 +41,7 @@ WidthsOverZ widths_of(const CurveInUm& curve, int slices, double z_middle, doubl
 
 }  // namespace
 
-TEST(AstigmaticFit, finds_the_curve_exactly_when_nothing_is_noisy) {
+TEST(AstigmaticFit, finds_the_curve_exactly_without_noise) {
     for (double gamma : {0.2, -0.205, 0.05})
         for (double middle : {0.0, 0.13, -5.0}) {
             const CurveInUm truth = lens(gamma);
@@ -59,7 +59,7 @@ TEST(AstigmaticFit, finds_the_curve_exactly_when_nothing_is_noisy) {
         }
 }
 
-TEST(AstigmaticFit, leaves_residuals_as_large_as_the_noise_and_no_larger) {
+TEST(AstigmaticFit, residuals_match_the_noise) {
     const double error = 0.004;
     double squares = 0, of_curve = 0;
     const int runs = 40, slices = 41, parameters = 9;
@@ -73,14 +73,15 @@ TEST(AstigmaticFit, leaves_residuals_as_large_as_the_noise_and_no_larger) {
                         std::pow(fit.curve.sigma_y_um(own) - truth.sigma_y_um(z), 2);
         }
     }
-    // Each parameter takes one degree of freedom from the residuals, and the curve's error adds as much.
+    // Each parameter removes one degree of freedom from the residuals and adds as much to the error of the curve.
     const double n = 2 * slices, expected = 1 - parameters / n;
     EXPECT_NEAR(squares / runs / (error * error), expected, 4 * std::sqrt(2 / (n * runs)));
     EXPECT_NEAR(of_curve / (runs * 82) / (error * error), parameters / n,
                 4 * std::sqrt(2.0 / (parameters * runs)) * parameters / n);
 }
 
-// Widths that the fourth power of z describes best: without a bound, the depth grows without end and Bx with its fourth power.
+// A fourth power of z describes these widths best. Without a bound, the depth would grow without limit, and Bx with its
+// fourth power.
 TEST(AstigmaticFit, keeps_the_depth_near_that_of_the_foci) {
     WidthsOverZ widths;
     for (int k = 0; k < 41; ++k) {

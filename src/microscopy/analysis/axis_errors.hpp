@@ -12,10 +12,10 @@
 
 namespace glint {
 
-/// Figures of which there is no instance are NaN.
+/// Collects errors along one axis. Statistics without data are NaN.
 class AxisErrors {
   public:
-    /// An error that is localization minus truth. A precision that is not above 0 and finite is unknown.
+    /// Adds an error (localization minus truth). A precision is unknown unless it is positive and finite.
     void add(double error_nm, double precision_nm) {
         sum_ += error_nm, squares_ += error_nm * error_nm, ++n_;
         if (precision_nm > 0 && std::isfinite(precision_nm)) pulls_.push_back(error_nm / precision_nm);
@@ -30,7 +30,7 @@ class AxisErrors {
         for (const double pull : pulls_) squares += (pull - mean) * (pull - mean);
         return std::sqrt(squares / double(pulls_.size()));
     }
-    /// The median absolute deviation, scaled to be the standard deviation of a normal distribution.
+    /// Returns the median absolute deviation, scaled to the standard deviation of a normal distribution.
     double mad_of_pulls() const {
         if (pulls_.size() < 2) return unknown;
         std::vector<double> deviations = pulls_;

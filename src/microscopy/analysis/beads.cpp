@@ -13,9 +13,9 @@
 namespace glint {
 namespace {
 
-constexpr float least_relative_score = 0.2f;  // relative to the brightest bead; lower scores are halos or dirt
+constexpr float min_relative_score = 0.2f;  // relative to the brightest bead; lower scores are halos or dirt
 
-constexpr double max_from_centre = 1.5;  // px; lobes lie two and more away
+constexpr double max_from_centre = 1.5;  // px; lobes lie 2 px or more from the centre
 
 std::vector<float> slice_of(Movie& stack, const CameraView& view, std::int64_t slice, FrameBlock& block) {
     std::vector<float> photoelectrons(std::size_t(view.width()) * view.height());
@@ -24,7 +24,8 @@ std::vector<float> slice_of(Movie& stack, const CameraView& view, std::int64_t s
     return photoelectrons;
 }
 
-/// A camera for the sum of `slices` frames of photoelectrons: read variances add. Noise before the division by q.
+/// Returns a camera for the sum of `slices` frames of photoelectrons. Read variances add, and refer to the noise before
+/// the division by q.
 Camera camera_of_sum(const Camera& camera, const CameraView& view, std::int64_t slices) {
     Camera sum;
     sum.kind = camera.kind;
@@ -54,7 +55,7 @@ Spots picked(const Spots& from, const std::vector<std::size_t>& keep) {
 Spots bright_ones(const Spots& spots) {
     std::vector<std::size_t> keep;
     for (std::size_t k = 0; k < spots.count(); ++k)
-        if (spots.score[k] >= least_relative_score * *std::max_element(spots.score.begin(), spots.score.end()))
+        if (spots.score[k] >= min_relative_score * *std::max_element(spots.score.begin(), spots.score.end()))
             keep.push_back(k);
     return picked(spots, keep);
 }
@@ -67,7 +68,7 @@ bool is_alone(const Spots& spots, std::size_t k, int distance) {
     return true;
 }
 
-/// Whether the window around a spot lies inside the frame.
+/// Returns whether the window around a spot lies inside the frame.
 bool is_inside(const Spots& spots, std::size_t k, const MovieInfo& info, int roi_size) {
     const auto fits = [&](int at, int length) { return at >= roi_size / 2 && at - roi_size / 2 + roi_size <= length; };
     return fits(spots.x[k], info.width) && fits(spots.y[k], info.height);
@@ -102,8 +103,8 @@ std::string why_not_isolated(const Spots& all, const MovieInfo& info, int roi_si
         else if (!is_alone(all, k, roi_size))
             ++crowded;
     return fmt::format(
-        "{} spots were found, {} of them nearer than {} px to the frame's edge and {} nearer than {} px to "
-        "another",
+        "{} spots were found: {} of them nearer than {} px to the frame's edge, and {} nearer than {} px to another "
+        "spot",
         all.count(), cut, (roi_size + 1) / 2, crowded, roi_size);
 }
 
@@ -143,7 +144,7 @@ std::vector<std::vector<BeadShape>> measure_beads(Movie& stack, const Camera& ca
     for (std::int64_t slice = 0; slice < info.frames; ++slice) {
         Rois rois = make_rois(view, roi_size);
         cut_rois(slice_of(stack, view, slice, block), view, beads, std::uint32_t(slice), rois);
-        const Fits fits = fit(rois, psf, 1000);  // as for `psf`, 1 px is 1000 nm
+        const Fits fits = fit(rois, psf, 1000);  // like `psf`: 1 px is 1000 nm
         for (std::size_t k = 0; k < fits.count(); ++k) {
             if (fits.status[k] != FitStatus::converged) continue;
             const std::span<const float> pixels(rois.pixels.data() + k * roi_size * roi_size,

@@ -1,4 +1,4 @@
-// From a stack of beads to the astigmatic curve, or to an error that says why z cannot be calibrated.
+// Calibrates an astigmatic curve from a stack of beads, or throws an error with the reason.
 // SPDX-License-Identifier: MIT
 #include "glint/calibrate.hpp"
 
@@ -19,16 +19,16 @@
 namespace glint {
 namespace {
 
-constexpr std::int64_t least_slices = 5;
+constexpr std::int64_t min_slices = 5;
 constexpr double default_sigma_px = 1.3;
-constexpr double window_in_sigma = 11;      // edge of the fitted window: out of focus, widths double
-constexpr double model_error = 0.005;       // relative error of a width by the model
-constexpr double max_start_bias_um = 0.06;  // of z, in the slices around the foci: more is no astigmatic curve
+constexpr double window_in_sigma = 11;      // edge of the fitted window; widths double out of focus
+constexpr double model_error = 0.005;       // relative error of a width from the model
+constexpr double max_start_bias_um = 0.06;  // of z, around the foci; above it, the curve is not astigmatic
 constexpr double max_focus_distance = 0.5;  // of a focus beyond the range, in lengths of the range
-constexpr int lobes_roi_size = 19;          // holds both lobes of a double helix
-constexpr int lobes_distance = 12;          // px between lobes, or their images in different slices
+constexpr int lobes_roi_size = 19;          // contains both lobes of a double helix
+constexpr int lobes_distance = 12;          // px between lobes, or between their images in different slices
 
-/// The position of the stage.
+/// Returns the stage position in um.
 double z_of_slice(double slice, double slices, const CalibrateOptions& options) {
     return (options.z_center_nm + (slice - 0.5 * (slices - 1)) * options.z_step_nm) / 1000;
 }
@@ -40,8 +40,8 @@ std::vector<double> collect(const std::vector<BeadShape>& shapes, Property prope
     return values;
 }
 
-/// Standard error of a median over beads: from the fits' CRLB or the beads' scatter, whichever is larger, plus the
-/// model's error.
+/// Returns the standard error of a median over beads. It is the larger of the fits' CRLB and the scatter of the beads,
+/// plus the error of the model.
 double median_error(const std::vector<double>& values, const std::vector<double>& errors) {
     const double n = double(values.size()), centre = median(values);
     double error = median(errors) * (n > 1 ? std::sqrt(std::numbers::pi / 2 / n) : 1);
@@ -92,17 +92,17 @@ std::vector<double> all_in_nm(std::vector<double> um) {
 
 void check(const CalibrateOptions& options, const MovieInfo& info) {
     check_pixel_size(options.pixel_size_nm);
-    if (options.sigma_nm != 0 && !(options.sigma_nm >= least_width_nm && std::isfinite(options.sigma_nm)))
+    if (options.sigma_nm != 0 && !(options.sigma_nm >= min_width_nm && std::isfinite(options.sigma_nm)))
         throw OptionError(fmt::format("a PSF width of {} nm: give nanometres, at least {:g}, as in `sigma=130nm`",
-                                      options.sigma_nm, least_width_nm));
+                                      options.sigma_nm, min_width_nm));
     if (!std::isfinite(options.z_step_nm) || options.z_step_nm == 0)
-        throw OptionError("the distance of two slices must not be 0: `z_step=20nm`");
-    if (info.frames < least_slices)
+        throw OptionError("the distance between slices must not be 0: give it, as in `z_step=20nm`");
+    if (info.frames < min_slices)
         throw InputError(fmt::format("{}: {} slices are too few for a curve: give a stack of at least {}, better 20",
-                                     info.name, info.frames, least_slices));
+                                     info.name, info.frames, min_slices));
 }
 
-/// Where no bead is isolated, each may be several lobes.
+/// If no bead is isolated, the spots may be the lobes of a double helix.
 void refuse_lobes_of_groups(Movie& stack, const Camera& camera, const Spots& spots, double sigma_px,
                             const CalibrateOptions& options) {
     const MovieInfo& info = stack.info();
@@ -111,23 +111,23 @@ void refuse_lobes_of_groups(Movie& stack, const Camera& camera, const Spots& spo
     if (groups.count() == 0) return;
     const ShapesOverZ shapes =
         medians(measure_beads(stack, camera, groups, sigma_px, roi_size), groups.count(), options);
-    if (std::int64_t(shapes.widths.z.size()) >= least_slices) refuse_double_helix(shapes, info.name);
+    if (std::int64_t(shapes.widths.z.size()) >= min_slices) refuse_double_helix(shapes, info.name);
 }
 
 void refuse_bad_curve(const UsableRange& range, const WidthsOverZ& widths, const std::string& name) {
     const CurveInUm& curve = range.fit.curve;
     if (!(range.max_bias_um <= max_start_bias_um))
         throw InputError(fmt::format(
-            "{}: no astigmatic curve fits: between the foci, at {:.3f} to {:.3f} um of the stage, the curve "
-            "misses the widths by up to {:.0f} nm of z; is `z_step` right, does the stage move evenly, and "
-            "are beads bright enough?",
+            "{}: no astigmatic curve fits. Between the foci, from {:.3f} to {:.3f} um of the stage, the misfit of the "
+            "widths shifts z by up to {:.0f} nm. Is `z_step` right, does the stage move evenly, and are the beads "
+            "bright enough?",
             name, std::min(widths.z[range.first], widths.z[range.last]),
             std::max(widths.z[range.first], widths.z[range.last]), 1000 * range.max_bias_um));
     const double beyond = max_focus_distance * (curve.z_max_um - curve.z_min_um);
     for (double focus : {curve.gamma_um, -curve.gamma_um})
         if (!(focus >= curve.z_min_um - beyond && focus <= curve.z_max_um + beyond))
             throw InputError(fmt::format(
-                "{}: the curve has a focus at {:.2f} um of the stage, far from the slices, which reach from {:.2f} to "
+                "{}: the curve has a focus at {:.2f} um of the stage, far from the slices, which extend from {:.2f} to "
                 "{:.2f} um: give a stack that contains the foci of x and y",
                 name, focus + range.fit.z_middle_um, curve.z_min_um + range.fit.z_middle_um,
                 curve.z_max_um + range.fit.z_middle_um));
@@ -147,16 +147,16 @@ Calibration calibrate_astigmatism(Movie& stack, const Camera& camera, const Cali
     if (beads.count() == 0) {
         refuse_lobes_of_groups(stack, camera, found.all, sigma_px, options);
         throw InputError(
-            fmt::format("{}: no isolated bead: {}; give a sparser stack, a smaller `roi_size`, or check `sigma`, "
+            fmt::format("{}: no isolated bead: {}. Use a sparser stack or a smaller `roi_size`, or check `sigma`, "
                         "`offset` and `gain`",
                         info.name, why_not_isolated(found.all, info, roi_size)));
     }
     const ShapesOverZ shapes = medians(measure_beads(stack, camera, beads, sigma_px, roi_size), beads.count(), options);
     const WidthsOverZ& widths = shapes.widths;
-    if (std::int64_t(widths.z.size()) < least_slices)
+    if (std::int64_t(widths.z.size()) < min_slices)
         throw InputError(
-            fmt::format("{}: {} beads could be measured in {} of {} slices only; use brighter beads, a "
-                        "larger `roi_size`, or fewer slices out of focus",
+            fmt::format("{}: {} beads could be measured in only {} of {} slices: use brighter beads, a larger "
+                        "`roi_size`, or fewer slices out of focus",
                         info.name, beads.count(), widths.z.size(), info.frames));
     refuse_other_lenses(shapes, info.name);
 
@@ -203,15 +203,15 @@ std::string range_note(const Calibration& c) {
         switch (end) {
             case RangeEnd::stack: return "";
             case RangeEnd::misfit:
-                return fmt::format("the curve misses the widths by more than {:.0f} nm of z", 1000 * max_z_bias_um);
-            case RangeEnd::detection: return "spots split, or are too wide or dim to be found at their centre";
+                return fmt::format("the misfit of the curve shifts z by more than {:.0f} nm", 1000 * max_z_bias_um);
+            case RangeEnd::detection: return "spots split, or are too wide or dim to be detected at their centre";
             case RangeEnd::unmeasured: return "fewer than half of the beads could be measured";
         }
         return "";
     };
     const std::string below = reason(c.range_below), above = reason(c.range_above);
     if (below.empty() && above.empty()) return "";
-    std::string text = fmt::format("the stack reaches from {:.3f} to {:.3f} um", nm_to_um(c.stack_z_min_nm),
+    std::string text = fmt::format("the stack extends from {:.3f} to {:.3f} um", nm_to_um(c.stack_z_min_nm),
                                    nm_to_um(c.stack_z_max_nm));
     if (below == above) return text + ": beyond the range, " + below;
     if (!below.empty()) text += ": below the range, " + below;
@@ -220,26 +220,24 @@ std::string range_note(const Calibration& c) {
 }
 
 std::string misfit_warning(const Calibration& c) {
-    constexpr double too_much = 1.5;  // the bound holds beyond the errors of the widths
+    constexpr double too_much = 1.5;  // the bound does not include the errors of the widths
     if (nm_to_um(c.max_z_bias_nm) <= too_much * max_z_bias_um) return "";
     return fmt::format(
-        "the curve misses the widths, which shifts z by up to {:.0f} nm ({:.0f} nm rms): the beads are too dim, or "
-        "their "
-        "images are no Gaussians. Use brighter or more beads, or try another `roi_size`",
+        "the misfit of the curve shifts z by up to {:.0f} nm ({:.0f} nm rms): the beads are too dim, or their images "
+        "are not Gaussian. Use brighter or more beads, or try another `roi_size`",
         c.max_z_bias_nm, c.rms_z_bias_nm);
 }
 
 std::string depth_warning(const AstigmaticCurve& curve_in_nm) {
     const CurveInUm curve = in_um(curve_in_nm);
-    constexpr double index_per_um = 1.33 / 0.6,
-                     most = 3;  // water and orange light; other samples differ by less than two
+    // Water and orange light. Other samples differ by less than a factor of two.
+    constexpr double index_per_um = 1.33 / 0.6, most = 3;
     const double expected_um = 4 * std::numbers::pi * index_per_um * curve.sx0_um * curve.sy0_um;
     const double times = curve.d_um / expected_um;
     if (times < most && times > 1 / most) return "";
     return fmt::format(
-        "the depth of focus is {:.3g} um, and light focused to widths of {:.3g} and {:.3g} um has about {:.2g} um, {}: "
-        "are the step between "
-        "slices (`z_step`) and the pixel size right?",
+        "the depth of focus is {:.3g} um. Light focused to widths of {:.3g} and {:.3g} um has a depth of about {:.2g} "
+        "um, {}. Are the step between slices (`z_step`) and the pixel size right?",
         curve.d_um, curve.sx0_um, curve.sy0_um, expected_um,
         times > 1 ? fmt::format("{:.2g} times less", times) : fmt::format("{:.2g} times more", 1 / times));
 }

@@ -1,4 +1,4 @@
-// From dark movies and levels of light to the maps of a camera (docs/explanation/theory.md, section 12).
+// Computes the maps of a camera from dark movies and levels of light (docs/explanation/theory.md, section 12).
 // SPDX-License-Identifier: MIT
 #include "glint/calibrate_camera.hpp"
 
@@ -16,8 +16,8 @@
 namespace glint {
 namespace {
 
-constexpr double significant = 5;        // standard errors
-constexpr double most_gain_error = 0.1;  // relative, of a pixel that keeps its own
+constexpr double significant = 5;       // standard errors
+constexpr double max_gain_error = 0.1;  // relative, of a pixel that keeps its own gain
 
 double median_slope(const std::vector<PixelLine>& lines) {
     std::vector<double> slopes;
@@ -26,7 +26,7 @@ double median_slope(const std::vector<PixelLine>& lines) {
     return slopes.empty() ? 0 : median(std::move(slopes));
 }
 
-/// Weighted mean of the slopes and their true spread over the sensor (eq. 12.4), without bad pixels and those that are far off.
+/// Weighted mean of the slopes and their true spread over the sensor (eq. 12.4), without bad pixels and outliers.
 struct Slopes {
     double mean = 0, error = 0, spread = 0;
 };
@@ -59,7 +59,7 @@ void take_gains(const std::vector<PixelLine>& lines, const Slopes& all, CameraCa
         const PixelLine& line = lines[k];
         const bool good = out.faults[k] == PixelFault::none;
         const double difference = std::abs(line.slope - all.mean);
-        const bool own = good && line.error <= most_gain_error * line.slope &&
+        const bool own = good && line.error <= max_gain_error * line.slope &&
                          (line.error < all.spread || difference > significant * line.error);
         const double slope = own ? line.slope : all.mean,
                      error = std::hypot(own ? line.error : all.spread, own ? misfit : sensor_error);
@@ -74,14 +74,14 @@ void take_gains(const std::vector<PixelLine>& lines, const Slopes& all, CameraCa
     out.pixel_gain_error = median(std::move(errors));
 }
 
-/// Pixels for a picture: as many of a kind, evenly over the sensor.
+/// Fills `sample` for a plot: up to 1,000 good and 1,000 bad pixels, evenly over the sensor.
 void take_sample(const TransferCurve& curve, CameraCalibration& out) {
-    constexpr std::size_t most_of_a_kind = 1000;
+    constexpr std::size_t max_per_kind = 1000;
     for (const bool good : {true, false}) {
         std::vector<std::int64_t> all;
         for (std::size_t k = 0; k < out.faults.size(); ++k)
             if ((out.faults[k] == PixelFault::none) == good) all.push_back(std::int64_t(k));
-        const std::size_t taken = std::min(all.size(), most_of_a_kind);
+        const std::size_t taken = std::min(all.size(), max_per_kind);
         for (std::size_t i = 0; i < taken; ++i) out.sample.push_back(all[(i * all.size() + all.size() / 2) / taken]);
     }
     for (std::size_t j = 0; j < curve.levels.size(); ++j)
@@ -112,18 +112,17 @@ void measure_gain(const FrameStatistics& dark, const std::vector<Level>& levels,
     find_faults(dark, &response, out);
     out.error_factor = widening(curve, slope, out.faults);
     take_gains(lines, combine(lines, out.faults, slope), out);
-    if (out.error_factor > 1 && !(out.sensor_gain_error <= most_gain_error * out.sensor_gain))
+    if (out.error_factor > 1 && !(out.sensor_gain_error <= max_gain_error * out.sensor_gain))
         throw InputError(fmt::format(
-            "{}: the variances of the levels miss the line of variance over mean by {:.0f} of their standard errors, "
-            "and "
-            "the gain is known to {:.2g} % only: {:.4g} +- {:.2g} e-/ADU. Leave out the brightest level, which may be "
-            "saturated, and those that are not of this camera and its settings",
+            "{}: the variances of the levels deviate from the line of variance over mean by {:.0f} of their standard "
+            "errors. The gain is therefore known to {:.2g} % only: {:.4g} +- {:.2g} e-/ADU. Leave out the brightest "
+            "level, which may be saturated, and levels of another camera or other settings",
             brightest->name, out.error_factor, 100 * out.sensor_gain_error / out.sensor_gain, out.sensor_gain,
             out.sensor_gain_error));
     take_sample(curve, out);
 }
 
-/// As given, else as those of the movies' metadata that say it, else 1.
+/// Returns `given` if it is above 0, otherwise the EM gain in the movies' metadata, or 1 if none is recorded.
 double em_gain_of(const std::vector<const Movie*>& movies, double given) {
     if (given > 0) return given;
     const MovieInfo* said = nullptr;
@@ -131,15 +130,14 @@ double em_gain_of(const std::vector<const Movie*>& movies, double given) {
         const MovieInfo& info = movie->info();
         if (const auto found = info.contradictions.find("EM gain"); found != info.contradictions.end())
             throw InputError(
-                fmt::format("{}: EM gain: {}: calibrate with movies of one EM gain, or give it "
-                            "(`em_gain`), where the metadata are wrong",
+                fmt::format("{}: EM gain: {}: calibrate with movies of one EM gain, or give it (`em_gain`) if the "
+                            "metadata are wrong",
                             info.name, found->second));
         if (!info.em_gain) continue;
         if (said && *said->em_gain != *info.em_gain)
             throw InputError(
-                fmt::format("{}: its metadata say an EM gain of {:g}, and those of {} {:g}: calibrate with movies of "
-                            "one EM gain, or "
-                            "give it (`em_gain`), where the metadata are wrong",
+                fmt::format("{}: its metadata contain an EM gain of {:g}, and those of {} contain {:g}: calibrate with "
+                            "movies of one EM gain, or give it (`em_gain`) if the metadata are wrong",
                             info.name, *info.em_gain, said->name, *said->em_gain));
         said = &info;
     }
@@ -189,40 +187,39 @@ std::vector<std::string> calibration_warnings(const CameraCalibration& c) {
     const auto still = std::count(variance.begin(), variance.end(), 0.0f);
     if (2 * std::size_t(still) > variance.size())
         warnings.push_back(fmt::format(
-            "{} of {} pixels have the same count in all {} dark frames, so that no read noise was measured, and it "
-            "stands as 0: {}",
+            "{} of {} pixels have the same count in all {} dark frames. Their read noise was therefore not measured "
+            "and is 0 in the map: {}",
             still, variance.size(), c.dark_frames,
             median(c.offset_adu.value) == 0
-                ? "that count is 0, as where the offset lies below 0 and counts are cut off there: set a higher offset "
-                  "(baseline, black level) in the camera's software"
-                : "are they copies of one frame, or not raw? If they are raw, the camera's noise is far less than a "
-                  "count, and only "
-                  "more frames show it"));
-    constexpr double most_dark_change = 0.1;
-    if (const DarkChange& change = c.dark_change; change.share > most_dark_change)
+                ? "that count is 0, as if the offset were below 0 and counts were cut off there. Set a higher "
+                  "offset (baseline, black level) in the camera's software"
+                : "are the frames copies of one frame, or not raw? If they are raw, the camera's noise is far below "
+                  "one count, and only more frames can show it"));
+    constexpr double max_dark_change = 0.1;
+    if (const DarkChange& change = c.dark_change; change.share > max_dark_change)
         warnings.push_back(
-            fmt::format("the offset changes over the dark frames, from {:.2f} ADU ({}) to {:.2f} ADU ({}), or in some "
-                        "pixels more, which "
-                        "adds {:.2g} % to the read variance: take dark frames when the sensor's temperature is steady",
+            fmt::format("the offset changes over the dark frames, from {:.2f} ADU ({}) to {:.2f} ADU ({}), and by more "
+                        "in some pixels. This adds {:.2g} % to the read variance: record dark frames at a steady "
+                        "sensor temperature",
                         change.lowest_adu, change.lowest, change.highest_adu, change.highest, 100 * change.share));
-    constexpr double most_drift = 0.01, most_spread = 0.25;
+    constexpr double max_drift = 0.01, max_spread = 0.25;
     for (const LightLevel& level : c.levels) {
-        if (level.drift > most_drift)
+        if (level.drift > max_drift)
             warnings.push_back(
-                fmt::format("{}: its light changed slowly, and not alike in all pixels, as that of a lamp that warms "
-                            "up, which adds {:.2g} % to the variance. The gain is without it, from differences of "
-                            "neighbouring frames; steadier light makes it more precise",
+                fmt::format("{}: its light changed slowly and differently in each pixel, like that of a lamp that "
+                            "warms up. This adds {:.2g} % to the variance. The gain is not affected, since it comes "
+                            "from differences of neighbouring frames. Steadier light makes it more precise",
                             level.name, 100 * level.drift));
-        if (!level.of_ramp && level.light_spread > most_spread)
+        if (!level.of_ramp && level.light_spread > max_spread)
             warnings.push_back(fmt::format(
-                "{}: its light varies by {:.2g} %: if it rises or falls on purpose, give the movie as a ramp (`ramp`)",
+                "{}: its light varies by {:.2g} %. If it rises or falls on purpose, give the movie as a ramp (`ramp`)",
                 level.name, 100 * level.light_spread));
     }
-    constexpr double most_chi2 = 1.5;
-    if (!c.chi2.empty() && c.mean_chi2 > most_chi2)
+    constexpr double max_chi2 = 1.5;
+    if (!c.chi2.empty() && c.mean_chi2 > max_chi2)
         warnings.push_back(fmt::format(
-            "variances miss the line of variance over mean (reduced chi2 {:.2f}), for which the gain's "
-            "error is {:.3g} times as large: is the brightest level saturated, or the camera's response not linear?",
+            "variances deviate from the line of variance over mean (reduced chi2 {:.2f}), so the gain's error is "
+            "{:.3g} times as large. Is the brightest level saturated, or the camera's response not linear?",
             c.mean_chi2, c.error_factor));
     return warnings;
 }

@@ -1,4 +1,4 @@
-// Tests of the camera's calibration: maps agree with their stated errors, and what cannot be calibrated is refused.
+// Tests of camera calibration: the maps agree with their stated errors, and unusable movies are refused.
 // SPDX-License-Identifier: MIT
 #include "glint/calibrate_camera.hpp"
 
@@ -35,7 +35,7 @@ Sensor sensor(int count = pixels) {
     return s;
 }
 
-/// `light(f, k, random)`: photoelectrons expected in frame f and pixel k.
+/// `light(f, k, random)`: expected photoelectrons in frame f and pixel k.
 template <class Light>
 std::unique_ptr<Movie> movie_of(const Sensor& s, int frames, std::uint64_t seed, int side, const Light& light) {
     FrameBlock block{0, frames, side, side, PixelType::uint16, {}};
@@ -60,7 +60,7 @@ std::unique_ptr<Movie> movie(const Sensor& s, int frames, double light_e, std::u
                     [&](int, std::size_t, double normal) { return light_e * (1 + flicker * normal); });
 }
 
-/// Light from `first_e` to `last_e`.
+/// Light that rises or falls from `first_e` to `last_e`.
 std::unique_ptr<Movie> ramp(const Sensor& s, int frames, double first_e, double last_e, std::uint64_t seed) {
     return movie_of(s, frames, seed, edge,
                     [&](int f, std::size_t, double) { return first_e + (last_e - first_e) * f / (frames - 1); });
@@ -78,8 +78,8 @@ CameraCalibration calibrate(const Sensor& s, double flicker = 0) {
     return calibrate_camera(*dark, {dim.get(), bright.get()});
 }
 
-/// Errors over stated errors: mean within 4 standard errors of 0, standard deviation within 4 of its own of 1 (and 2 % for
-/// the skew of variances).
+/// Checks errors divided by stated errors. The mean must be within 4 standard errors of 0. The standard deviation must
+/// be within 4 of its standard errors of 1, plus 2 % for the skew of variances.
 void expect_pulls(const MeasuredMap& map, const std::vector<double>& truth, double added, const char* what) {
     double sum = 0, squares = 0;
     for (std::size_t k = 0; k < pixels; ++k) {
@@ -104,7 +104,7 @@ TEST(CalibrateCamera, maps_miss_the_truth_by_their_stated_errors) {
     EXPECT_NEAR(c.mean_chi2, 1, 4 * std::sqrt(2.0 / pixels) + 0.02);
 }
 
-/// Pixels of every kind among 256 x 256 good ones. Rates as bounds: 99 % are found, at most 0.01 % of the good are false.
+/// Bad pixels of every kind among 256 x 256 good pixels. At least 99 % must be found, with at most 0.01 % false alarms.
 TEST(CalibrateCamera, bad_pixels_are_found_and_good_ones_are_not) {
     constexpr int large = 256, n = large * large, each = 100;
     Sensor s = sensor(n);
@@ -124,7 +124,7 @@ TEST(CalibrateCamera, bad_pixels_are_found_and_good_ones_are_not) {
             truth[k] == PixelFault::none ? c.faults[k] != PixelFault::none : c.faults[k] == truth[k];
     EXPECT_GE(found, 0.99 * 3 * each);
     EXPECT_LE(wrong, 1e-4 * n);
-    const double mean_slope = 2 * (1 + 0.05 * 0.05);  // of 1 / gain, to second order of its spread
+    const double mean_slope = 2 * (1 + 0.05 * 0.05);  // of 1 / gain, to second order in the spread
     EXPECT_NEAR(c.sensor_gain, 1 / mean_slope, 4 * c.sensor_gain_error);
     EXPECT_LT(c.expected_false_alarms, 1);
     for (std::size_t k = 0; k < truth.size(); ++k)
@@ -143,26 +143,26 @@ TEST(CalibrateCamera, without_light_hot_constant_and_noisy_pixels_are_found) {
     EXPECT_EQ(c.count(PixelFault::none), pixels - 3);
 }
 
-TEST(CalibrateCamera, a_camera_so_quiet_that_good_pixels_do_not_change_has_no_dead_ones) {
+TEST(CalibrateCamera, a_camera_with_little_noise_has_no_dead_pixels) {
     Sensor s = sensor();
     s.read_variance.assign(pixels, 1e-4);
     EXPECT_EQ(calibrate_camera(*movie(s, 20, 0, 1), {}).count(PixelFault::dead), 0);
 }
 
-TEST(CalibrateCamera, levels_that_saturate_a_pixel_are_left_out_there) {
+TEST(CalibrateCamera, saturated_levels_are_left_out_for_that_pixel) {
     Sensor s = sensor();
-    s.gain[5] = 0.5 / 150;  // 100 photoelectrons are 30,000 ADU, and 400 more than 16 bits
+    s.gain[5] = 0.5 / 150;  // 100 photoelectrons are 30,000 ADU; 400 exceed 16 bits
     const CameraCalibration c = calibrate(s);
     EXPECT_EQ(c.saturated, 1);
     EXPECT_EQ(c.chi2[5], 0);
     EXPECT_NEAR(c.gain_e_per_adu.value[5] / s.gain[5], 1, 5 * std::sqrt(2.0 / 1000));
 }
 
-TEST(CalibrateCamera, a_gain_known_to_no_better_than_a_tenth_is_the_sensors) {
+TEST(CalibrateCamera, a_pixel_with_an_uncertain_gain_gets_that_of_the_sensor) {
     const Sensor s = sensor();
     const auto dark = movie(s, 50, 0, 1), light = movie(s, 50, 100, 2);
     const CameraCalibration c = calibrate_camera(*dark, {light.get()});
-    EXPECT_GT(c.pixel_gain_error, 0.15);  // sqrt(2 / 49) and more
+    EXPECT_GT(c.pixel_gain_error, 0.15);  // at least sqrt(2 / 49)
     EXPECT_LE(c.own_gains, pixels / 100);
 }
 
@@ -188,7 +188,8 @@ TEST(CalibrateCamera, gains_from_ramps_miss_the_truth_by_their_stated_errors) {
     }
 }
 
-/// Over 100 seeds the sensor's gain misses by as much as it says: chi^2 of 100 has the standard deviation sqrt(200).
+/// Over 100 seeds, the sensor's gain deviates as much as its stated error. The chi^2 of 100 values has the standard
+/// deviation sqrt(200).
 TEST(CalibrateCamera, the_error_of_a_ramps_gain_is_right) {
     Sensor s = sensor();
     s.gain.assign(pixels, 0.5);
@@ -203,7 +204,7 @@ TEST(CalibrateCamera, the_error_of_a_ramps_gain_is_right) {
     EXPECT_NEAR(squares, seeds, 4 * std::sqrt(2.0 * seeds));
 }
 
-TEST(CalibrateCamera, what_is_no_ramp_is_refused) {
+TEST(CalibrateCamera, movies_without_a_ramp_are_refused) {
     const Sensor s = sensor();
     const auto dark = movie(s, 50, 0, 1), constant = movie(s, 100, 200, 2), brief = ramp(s, 19, 0, 100, 3);
     expect_error<InputError>([&] { calibrate_ramp(*dark, *constant); }, {"rises or falls by half", "`light`"});
@@ -214,7 +215,7 @@ TEST(CalibrateCamera, what_is_no_ramp_is_refused) {
                              {"not brighter than the dark"});
 }
 
-/// A ramp that ends in saturation is used up to there.
+/// If a ramp ends in saturation, the part before that is used.
 TEST(CalibrateCamera, the_saturated_end_of_a_ramp_is_left_out) {
     const Sensor s = sensor();
     const auto dark = movie(s, 500, 0, 1),
@@ -224,7 +225,8 @@ TEST(CalibrateCamera, the_saturated_end_of_a_ramp_is_left_out) {
     EXPECT_NEAR(c.sensor_gain, 0.5 / (1 + 0.05 * 0.05), 4 * c.sensor_gain_error);
 }
 
-/// A lamp that warms up, and whose light moves over the sensor: by the variance over all frames the gain would be a third too low.
+/// A lamp that warms up and moves its light over the sensor. From the variance over all frames, the gain would be a
+/// third too low.
 TEST(CalibrateCamera, light_that_drifts_differently_in_each_pixel_does_not_change_the_gain) {
     const Sensor s = sensor();
     constexpr int frames = 1000;
@@ -238,7 +240,7 @@ TEST(CalibrateCamera, light_that_drifts_differently_in_each_pixel_does_not_chang
     expect_pulls(c.gain_e_per_adu, s.gain, 0, "drift");
     const std::vector<std::string> warnings = calibration_warnings(c);
     ASSERT_EQ(warnings.size(), 1u);
-    EXPECT_NE(warnings[0].find("changed slowly, and not alike in all pixels"), std::string::npos);
+    EXPECT_NE(warnings[0].find("changed slowly and differently in each pixel"), std::string::npos);
     const auto steady = movie(s, frames, 400, 3);
     EXPECT_EQ(calibrate_camera(*dark, {steady.get()}).levels[0].drift, 0);
 }
@@ -248,7 +250,7 @@ TEST(CalibrateCamera, light_that_flickers_is_in_the_stated_errors) {
     expect_pulls(calibrate(s, 0.05).gain_e_per_adu, s.gain, 0, "flicker");
 }
 
-TEST(CalibrateCamera, a_ramp_given_as_constant_light_is_warned_of) {
+TEST(CalibrateCamera, warns_of_a_ramp_given_as_constant_light) {
     const Sensor s = sensor();
     const auto dark = movie(s, 500, 0, 1), light = ramp(s, 1000, 0, 400, 2);
     const CameraCalibration c = calibrate_camera(*dark, {light.get()});
@@ -258,7 +260,7 @@ TEST(CalibrateCamera, a_ramp_given_as_constant_light_is_warned_of) {
     EXPECT_NE(warnings[0].find("give the movie as a ramp (`ramp`)"), std::string::npos) << warnings[0];
 }
 
-TEST(CalibrateCamera, the_sample_for_a_picture_has_good_pixels_first_and_all_bad_ones) {
+TEST(CalibrateCamera, the_sample_for_a_plot_starts_with_good_pixels_and_contains_all_bad_ones) {
     Sensor s = sensor();
     s.offset[10] += 200, s.read_variance[30] = 4000;
     const CameraCalibration c = calibrate(s);
@@ -285,7 +287,7 @@ TEST(CalibrateCamera, sums_of_the_largest_counts_are_exact) {
     EXPECT_EQ(statistics.mean[1], 65534);
 }
 
-/// `count` in all pixels of ten frames, but for a part that gets noise.
+/// Ten frames with the value `count` in all pixels, except for a noisy part.
 std::unique_ptr<Movie> constant(std::uint16_t count, double noisy_part = 0) {
     FrameBlock block;
     movie(sensor(), 10, 0, 5)->read(0, 10, block);
@@ -295,7 +297,7 @@ std::unique_ptr<Movie> constant(std::uint16_t count, double noisy_part = 0) {
     return memory_movie(std::move(block), "dark");
 }
 
-TEST(CalibrateCamera, dark_frames_without_any_noise_are_warned_of) {
+TEST(CalibrateCamera, warns_of_dark_frames_without_noise) {
     for (const std::uint16_t count : {std::uint16_t(0), std::uint16_t(100)}) {
         const CameraCalibration c = calibrate_camera(*constant(count), {});
         EXPECT_EQ(c.offset_adu.value[7], count);
@@ -307,12 +309,12 @@ TEST(CalibrateCamera, dark_frames_without_any_noise_are_warned_of) {
         EXPECT_NE(warnings[0].find(count == 0 ? "higher offset" : "copies of one frame"), std::string::npos);
     }
     EXPECT_EQ(calibration_warnings(calibrate_camera(*constant(0, 0.4), {})).size(), 1u);
-    EXPECT_TRUE(calibration_warnings(calibrate_camera(*constant(0, 0.6), {})).empty());  // the median one has noise
+    EXPECT_TRUE(calibration_warnings(calibrate_camera(*constant(0, 0.6), {})).empty());  // the median pixel has noise
     EXPECT_TRUE(calibration_warnings(calibrate(sensor())).empty());
     expect_error<InputError>([&] { calibrate_camera(*constant(65535), {}); }, {"dark", "saturated", "without light"});
 }
 
-/// The counts of a movie, none above `limit`.
+/// The counts of a movie, clipped at `limit`.
 std::unique_ptr<Movie> clipped(Movie& movie, std::uint16_t limit) {
     FrameBlock block;
     movie.read(0, int(movie.info().frames), block);
@@ -321,7 +323,7 @@ std::unique_ptr<Movie> clipped(Movie& movie, std::uint16_t limit) {
     return memory_movie(std::move(block), "clipped");
 }
 
-/// A camera of 12 bits in a file of 16: 5 % and half of the counts are cut off.
+/// A 12-bit camera in a 16-bit file: 5 % and half of the counts are clipped.
 TEST(CalibrateCamera, levels_that_saturate_below_the_types_largest_count_are_refused) {
     Sensor s = sensor();
     s.gain.assign(pixels, 0.5);
@@ -333,19 +335,20 @@ TEST(CalibrateCamera, levels_that_saturate_below_the_types_largest_count_are_ref
     }
     const auto light = clipped(*ramp(s, 2000, 100, 4000, 4), 4095);
     const CameraCalibration c = calibrate_ramp(*dark, *light);
-    EXPECT_EQ(c.levels.size(), 4u);  // 1,997 e- are 4,095 ADU: in the fifth of ten
+    EXPECT_EQ(c.levels.size(), 4u);  // 1,997 e- are 4,095 ADU, within the fifth of ten levels
     EXPECT_NEAR(c.sensor_gain, 0.5, 4 * c.sensor_gain_error);
     EXPECT_EQ(c.error_factor, 1);
     EXPECT_EQ(calibrate_camera(*dark, {good.get()}).saturated, 0);
 }
 
-/// Pixels whose counts are not cut off by mere chance have too little variance: all whose mean is within 5 sd of the limit are left out.
+/// Pixels near the limit have too little variance, although some of their counts are not clipped. Every pixel whose
+/// mean is within 5 sd of the limit is left out.
 TEST(CalibrateCamera, pixels_near_saturation_do_not_change_the_gain) {
     Sensor s = sensor();
     s.gain.assign(pixels, 0.5);
     for (std::size_t k = 0; k < pixels; ++k) s.offset[k] = 100 + 8.0 * double(k % 100);
     const double sd = 2 * std::sqrt(1500.0 + 1),
-                 limit = 100 + 8 * 60 + 3000 + 5 * sd;  // those from 60 of 100 on are within
+                 limit = 100 + 8 * 60 + 3000 + 5 * sd;  // pixels from 60 of 100 on are within 5 sd
     const auto dark = movie(s, 1000, 0, 1), light = clipped(*movie(s, 1000, 1500, 2), std::uint16_t(limit));
     const CameraCalibration c = calibrate_camera(*dark, {light.get()});
     EXPECT_NEAR(double(c.saturated), 0.4 * double(pixels),
@@ -353,7 +356,7 @@ TEST(CalibrateCamera, pixels_near_saturation_do_not_change_the_gain) {
     EXPECT_NEAR(c.sensor_gain, 0.5, 4 * c.sensor_gain_error);
 }
 
-/// At the brightest level variance over mean is 6 % off: the stated error covers what that does to the gain.
+/// At the brightest level, variance over mean is 6 % off. The stated error covers the effect on the gain.
 TEST(CalibrateCamera, variances_that_miss_the_line_make_the_error_larger) {
     Sensor s = sensor();
     s.gain.assign(pixels, 0.5);
@@ -373,7 +376,7 @@ TEST(CalibrateCamera, variances_that_miss_the_line_make_the_error_larger) {
         [&] {
             calibrate_camera(*dark, {dim.get(), middle.get(), far_off.get()});
         },
-        {"miss the line", "Leave out the brightest level"});
+        {"deviate from the line", "Leave out the brightest level"});
 }
 
 std::unique_ptr<Movie> joined(std::unique_ptr<Movie> a, std::unique_ptr<Movie> b) {
@@ -382,8 +385,8 @@ std::unique_ptr<Movie> joined(std::unique_ptr<Movie> a, std::unique_ptr<Movie> b
     return concatenate(std::move(both));
 }
 
-/// Two halves that are d apart have the variance d^2 / 4 between them.
-TEST(CalibrateCamera, dark_movies_with_other_offsets_are_told) {
+/// The variance between two halves that are d apart is d^2 / 4.
+TEST(CalibrateCamera, warns_of_dark_movies_with_different_offsets) {
     Sensor s = sensor(), higher = s;
     s.read_variance.assign(pixels, 4), higher.read_variance = s.read_variance;
     const auto with = [&](double added) {
@@ -393,21 +396,24 @@ TEST(CalibrateCamera, dark_movies_with_other_offsets_are_told) {
     constexpr double read = 4 + 1.0 / 12;
     for (const double apart : {0.0, 0.3, 2.0}) {
         const CameraCalibration c = calibrate_camera(*with(apart), {});
-        // The step variance of 200 frames has one step between the halves: apart^2 / 398. Means: 2 % of their median
+        // The step variance of 200 frames contains one step between the halves: apart^2 / 398. The means add 2 % of
+        // their median.
         EXPECT_NEAR(c.dark_change.share, apart * apart / 4 / read, 0.02 * apart * apart / 4 + 0.01) << apart;
         EXPECT_EQ(calibration_warnings(c).size(), apart == 2.0 ? 1u : 0u) << apart;
     }
     expect_error<InputError>([&] { calibrate_camera(*with(40), {}); }, {"light", "100.", "140.", "one camera setting"});
     const auto drifts = movie_of(s, 500, 1, edge, [](int f, std::size_t, double) { return 0.05 * f; });
     expect_error<InputError>([&] { calibrate_camera(*drifts, {}); }, {"light, frames 0:50", "frames 450:500"});
-    // Another part of the sensor: means are alike, and pixels differ by 2 sqrt(2) ADU rms: median 0.455 * 8 / 4 of the variance
+    // Another part of the sensor: the means agree, but pixels differ by 2 sqrt(2) ADU rms. The median is 0.455 * 8 / 4
+    // of the variance.
     for (std::size_t k = 0; k < pixels; ++k) higher.offset[k] = s.offset[pixels - 1 - k];
     const CameraCalibration c = calibrate_camera(*joined(movie(s, 100, 0, 1), movie(higher, 100, 0, 2)), {});
     EXPECT_NEAR(c.dark_change.share, 0.455 * 2 / read, 0.05);
     EXPECT_EQ(calibration_warnings(c).size(), 1u);
 }
 
-/// With few dark frames, too, gains miss the truth by their errors: over 40 seeds, chi^2 has the standard deviation sqrt(80).
+/// Even with few dark frames, gains deviate from the truth by their errors. Over 40 seeds, chi^2 has the standard
+/// deviation sqrt(80).
 TEST(CalibrateCamera, few_dark_frames_bias_neither_gain_nor_read_noise) {
     Sensor s = sensor();
     s.gain.assign(pixels, 0.5);
@@ -424,12 +430,12 @@ TEST(CalibrateCamera, few_dark_frames_bias_neither_gain_nor_read_noise) {
         }
         EXPECT_NEAR(squares, seeds, 4 * std::sqrt(2.0 * seeds)) << frames;
         EXPECT_NEAR(sum / seeds, 0, 4 / std::sqrt(double(seeds))) << frames;
-        // 4 is the median of a lognormal, whose mean is 4.6 % more; 1/12 is rounding
+        // 4 is the median of a lognormal distribution, whose mean is 4.6 % higher. 1/12 is rounding.
         EXPECT_NEAR(readvar, 4 + 1.0 / 12, 0.08 * 4) << frames;
     }
 }
 
-/// An EM register multiplies by gamma-distributed factors; in the high-gain limit its excess noise factor is 2.
+/// An EM register multiplies by gamma-distributed factors. In the high-gain limit its excess noise factor is 2.
 TEST(CalibrateCamera, em_gain_gives_the_gain_before_the_register) {
     constexpr int frames = 300;
     constexpr double gain = 15.6, em_gain = 300;
@@ -454,11 +460,11 @@ TEST(CalibrateCamera, em_gain_gives_the_gain_before_the_register) {
     EXPECT_LT(c.sensor_gain_error, 0.01 * gain);
     EXPECT_EQ(c.em_gain, em_gain);
     const CameraCalibration without = calibrate_camera(*dark, {dim.get(), bright.get()});
-    EXPECT_NEAR(without.sensor_gain * 2 * em_gain, c.sensor_gain, c.sensor_gain_error);  // other weights
+    EXPECT_NEAR(without.sensor_gain * 2 * em_gain, c.sensor_gain, c.sensor_gain_error);  // the weights differ
     EXPECT_EQ(without.em_gain, 1);
 }
 
-TEST(CalibrateCamera, what_cannot_be_calibrated_is_refused) {
+TEST(CalibrateCamera, unusable_movies_are_refused) {
     const Sensor s = sensor();
     const auto dark = movie(s, 10, 0, 1), one = movie(s, 1, 50, 2), light = movie(s, 10, 50, 3);
     expect_error<InputError>([&] { calibrate_camera(*one, {}); }, {"1 frame has no variance", "at least 2"});

@@ -1,4 +1,4 @@
-// Tests of the calibration: recovers a simulated lens, gives correct z, and refuses unsuitable stacks.
+// Tests of the calibration: it recovers a simulated lens, gives correct z, and refuses unsuitable stacks.
 // SPDX-License-Identifier: MIT
 #include "glint/calibrate.hpp"
 
@@ -27,7 +27,7 @@ constexpr double offset = 100;
 struct Stack {
     AstigmaticCurve curve;
     double angle = 0, photons = 20000, z_middle_nm = 0;
-    double lobes_px = 0;  // distance of two round lobes, which turn with z
+    double lobes_px = 0;  // distance between two round lobes, which rotate with z
     std::vector<std::pair<double, double>> beads;
 };
 
@@ -41,7 +41,7 @@ Stack stack_of(double gamma) {
 
 double z_of(int slice) { return step_nm * (slice - 0.5 * (slices - 1)); }
 
-/// Poisson counts of Gaussians, integrated with 3x3 points per pixel, since tilted ones do not separate.
+/// Poisson counts of Gaussians, integrated with 3x3 points per pixel because tilted Gaussians do not separate.
 std::unique_ptr<Movie> simulate(const Stack& stack, std::uint64_t seed) {
     FrameBlock block;
     block.count = slices, block.width = block.height = size;
@@ -107,7 +107,7 @@ TEST(Calibrate, recovers_the_lens_from_beads) {
             EXPECT_NEAR(got.curve.sx0_nm, 140, 1);
             EXPECT_NEAR(got.curve.sy0_nm, 132, 1);
             EXPECT_NEAR(got.curve.z_min_nm, z_of(0) - middle, 10);
-            // The residuals match the medians' errors without the half per cent for the model.
+            // The residuals match the errors of the medians without the half per cent for the model.
             double chi_squared = 0;
             const auto pull = [](double width, double curve, double error) {
                 return std::pow((width - curve) / error, 2) / (1 - std::pow(0.005 * width / error, 2));
@@ -119,7 +119,8 @@ TEST(Calibrate, recovers_the_lens_from_beads) {
                 EXPECT_NEAR(x, stack.curve.sigma_x_nm(z_of(int(k)) - middle), 2);
                 EXPECT_NEAR(y, stack.curve.sigma_y_nm(z_of(int(k)) - middle), 2);
             }
-            // The larger of the fits' errors and the scatter is used, so the errors are slightly too large.
+            // The calibration uses the larger of the fits' errors and the scatter, so its errors are slightly too
+            // large.
             EXPECT_LT(chi_squared / (2 * slices - 9), 1 + 4 * std::sqrt(2.0 / (2 * slices - 9)));
             EXPECT_GT(chi_squared / (2 * slices - 9), 0.4);
         }
@@ -154,7 +155,7 @@ TEST(Calibrate, gives_z_back_within_its_own_error) {
         squares += pull * pull, sum += pull, ++n;
     }
     EXPECT_GT(n, 0.97 * double(fits.count()));
-    EXPECT_NEAR(std::sqrt(squares / n), 1, 0.12);  // the calibration's error adds about a third of a fit's
+    EXPECT_NEAR(std::sqrt(squares / n), 1, 0.12);  // the calibration adds about a third of a fit's error
     EXPECT_NEAR(sum / n, 0, 0.4);
 }
 
@@ -174,9 +175,9 @@ TEST(Calibrate, refuses_a_tilted_lens_and_names_the_angle) {
         Stack stack = stack_of(200);
         stack.angle = degrees * M_PI / 180;
         const std::string why = refusal(*simulate(stack, 5));
-        const auto at = why.find("tilted by ");
+        const auto at = why.find("rotated by ");
         ASSERT_NE(at, std::string::npos) << why;
-        const double named = std::atof(why.c_str() + at + std::strlen("tilted by "));
+        const double named = std::atof(why.c_str() + at + std::strlen("rotated by "));
         EXPECT_NEAR(std::remainder(named - degrees, 90), 0, 2) << why;
     }
     Stack nearly = stack_of(200);
@@ -196,7 +197,7 @@ TEST(Calibrate, refuses_a_lens_without_astigmatism) {
     EXPECT_EQ(refusal(*simulate(stack_of(80), 7)), "");  // foci half a depth of focus apart
 }
 
-// Lobes 3 px apart are one spot, those 7 px apart are two: no bead is isolated.
+// Lobes 3 px apart are one spot. Lobes 7 px apart are two spots, so no bead is isolated.
 TEST(Calibrate, refuses_a_double_helix_and_names_it) {
     for (double distance : {3.5, 7.0}) {
         Stack helix = stack_of(200);
@@ -206,7 +207,7 @@ TEST(Calibrate, refuses_a_double_helix_and_names_it) {
     }
 }
 
-TEST(Calibrate, says_why_the_range_is_smaller_than_the_stack) {
+TEST(Calibrate, reports_why_the_range_is_smaller_than_the_stack) {
     Calibration whole = calibrate_astigmatism(*simulate(stack_of(200), 13), camera(), options());
     EXPECT_EQ(range_note(whole), "");
     EXPECT_EQ(misfit_warning(whole), "");
@@ -214,10 +215,10 @@ TEST(Calibrate, says_why_the_range_is_smaller_than_the_stack) {
     EXPECT_NEAR(whole.stack_z_min_nm, -520 - whole.z_middle_nm, 1e-6);
     EXPECT_NEAR(whole.stack_z_max_nm, 520 - whole.z_middle_nm, 1e-6);
     whole.range_below = RangeEnd::misfit;
-    EXPECT_NE(range_note(whole).find("below the range, the curve misses the widths by more than 20 nm of z"),
+    EXPECT_NE(range_note(whole).find("below the range, the misfit of the curve shifts z by more than 20 nm"),
               std::string::npos);
     whole.range_above = RangeEnd::misfit;
-    EXPECT_NE(range_note(whole).find("beyond the range, the curve"), std::string::npos);
+    EXPECT_NE(range_note(whole).find("beyond the range, the misfit"), std::string::npos);
     whole.max_z_bias_nm = 40;
     EXPECT_NE(misfit_warning(whole).find("shifts z by up to 40 nm"), std::string::npos);
 }
@@ -239,14 +240,14 @@ TEST(Calibrate, refuses_stacks_without_usable_beads) {
     EXPECT_NE(why.find("2 nearer"), std::string::npos) << why;
 }
 
-TEST(Calibrate, refuses_options_and_stacks_that_cannot_be) {
+TEST(Calibrate, refuses_impossible_options_and_stacks) {
     const auto movie = simulate(stack_of(200), 11);
     CalibrateOptions wrong = options();
     wrong.z_step_nm = 0;
     EXPECT_THROW(calibrate_astigmatism(*movie, camera(), wrong), OptionError);
     wrong = options(), wrong.pixel_size_nm = 0;
     EXPECT_THROW(calibrate_astigmatism(*movie, camera(), wrong), OptionError);
-    // Of old callers, who gave micrometres.
+    // As callers of earlier versions, which expected micrometres.
     wrong = options(), wrong.pixel_size_nm = 0.1;
     test::expect_error<OptionError>([&] { calibrate_astigmatism(*movie, camera(), wrong); },
                                     {"0.1 nm", "nanometres, 1 to 100000", "`pixel_size=100nm`"});
@@ -261,8 +262,9 @@ TEST(Calibrate, refuses_options_and_stacks_that_cannot_be) {
     EXPECT_NE(refusal(*memory_movie(std::move(block), "two slices")).find("2 slices are too few"), std::string::npos);
 }
 
-// Published calibrations have depths of 0.3 to 0.5 um at widths of 0.13 to 0.15 um; a step ten times too large makes ten times as much.
-TEST(Calibrate, tells_of_a_depth_that_light_does_not_have) {
+// Published calibrations have depths of 0.3 to 0.5 um at widths of 0.13 to 0.15 um. A tenfold error of the step changes
+// the depth tenfold.
+TEST(Calibrate, warns_of_an_implausible_depth) {
     AstigmaticCurve curve = {.sx0_nm = 140, .sy0_nm = 135, .gamma_nm = 200, .d_nm = 300};
     EXPECT_EQ(depth_warning(curve), "");
     curve.d_nm = 500;
@@ -275,16 +277,16 @@ TEST(Calibrate, tells_of_a_depth_that_light_does_not_have) {
     EXPECT_NE(depth_warning(curve).find("18 times more"), std::string::npos) << depth_warning(curve);
 }
 
-TEST(Calibrate, refuses_the_real_stack_whose_lens_is_turned) {
+TEST(Calibrate, refuses_the_real_stack_with_a_tilted_lens) {
     const char* data = std::getenv("GLINT_DATA");
     const std::filesystem::path folder = data ? data : GLINT_SOURCE_DIR "/../shared/data";
     const auto path = folder / "beads_astigmatic_zstack.tif";
-    if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there: set GLINT_DATA to the test data";
+    if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is missing: set GLINT_DATA to the test data";
     Camera real;
     real.offset_adu.scalar = 99;
     real.gain_e_per_adu.scalar = 0.6f;
     const std::string why = refusal(*open_movie(path), real, {.pixel_size_nm = 65, .z_step_nm = 10});
-    const auto at = why.find("tilted by ");
+    const auto at = why.find("rotated by ");
     ASSERT_NE(at, std::string::npos) << why;
-    EXPECT_NEAR(std::remainder(std::atof(why.c_str() + at + std::strlen("tilted by ")) - 47, 90), 0, 4) << why;
+    EXPECT_NEAR(std::remainder(std::atof(why.c_str() + at + std::strlen("rotated by ")) - 47, 90), 0, 4) << why;
 }

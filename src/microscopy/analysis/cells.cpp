@@ -1,4 +1,4 @@
-// Sorts points by their cells; rows of neighbouring cells are found by bisection.
+// Sorts points by cell. Finds rows of neighbouring cells by bisection.
 // SPDX-License-Identifier: MIT
 #include "analysis/cells.hpp"
 
@@ -15,26 +15,27 @@
 namespace glint {
 namespace {
 
-constexpr double most_cells = 1e9;
+constexpr double max_cells = 1e9;
 
 bool before(const CellIndex& a, const CellIndex& b) { return std::tie(a[2], a[1], a[0]) < std::tie(b[2], b[1], b[0]); }
 
 CellIndex cell_of(const CellPoint& point, int dimensions) {
     CellIndex index{};
-    // A little smaller than the largest that works, so that rounding makes no two points of a cell strangers.
+    // A little smaller than the largest possible cell, so that rounding never puts two points of a cell beyond the
+    // radius.
     const double per_radius = std::sqrt(double(dimensions)) * (1 + 1e-9);
     for (int k = 0; k < dimensions; ++k) {
         const double cell = std::floor(point.at[std::size_t(k)] * per_radius);
-        if (!(std::abs(cell) < most_cells))
+        if (!(std::abs(cell) < max_cells))
             throw OptionError(fmt::format(
-                "a position is {:g} radii from the origin: give a larger radius, or leave out what is no molecule",
+                "a position is {:g} radii from the origin: give a larger radius, or remove far-off positions",
                 point.at[std::size_t(k)]));
         index[std::size_t(k)] = std::int32_t(cell);
     }
     return index;
 }
 
-/// Whether cells as far apart can have points within 1 of each other: their nearest corners are closer than that.
+/// Returns whether cells at this distance can have points within 1 of each other, by their nearest corners.
 bool can_touch(const CellIndex& apart, int dimensions) {
     std::int32_t squared = 0;
     for (std::int32_t cells : apart) {
@@ -77,7 +78,7 @@ void Cells::neighbors(std::size_t cell, bool later_only, std::vector<std::uint32
     for (std::int32_t z = later_only ? 0 : -deep; z <= deep; ++z)
         for (std::int32_t y = later_only && z == 0 ? 0 : -2; y <= 2; ++y) {
             const CellIndex from{here[0] - 2, here[1] + y, here[2] + z};
-            // Most rows of a grid are near each other in the list.
+            // Most rows of a grid are close to each other in the list.
             auto found = std::lower_bound(index_.begin(), index_.end(), from, before);
             for (; found != index_.end() && (*found)[2] == from[2] && (*found)[1] == from[1] &&
                    (*found)[0] <= here[0] + 2;

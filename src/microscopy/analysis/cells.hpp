@@ -1,4 +1,4 @@
-// Points of the plane or of space in the cells of a grid, of which only those that hold points exist.
+// Sorts points in 2D or 3D into the cells of a grid. Only occupied cells are stored.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,7 +13,7 @@ namespace glint {
 /// Indices of a cell along x, y, z.
 using CellIndex = std::array<std::int32_t, 3>;
 
-/// A point and its row, in units in which the radius of its neighbourhood is 1.
+/// A point and its row. The unit of length is the radius of the neighbourhood.
 struct CellPoint {
     std::array<double, 3> at;
     std::uint32_t row;
@@ -24,12 +24,12 @@ inline double squared_distance(const CellPoint& a, const CellPoint& b) {
     return x * x + y * y + z * z;
 }
 
-/// Cells of edge 1 / sqrt(dimensions), so that all points of one are within 1 of each other; in ascending order of z, y, x. Thread-safe
-/// once it is built.
+/// Cells in ascending order of z, y, x. Their edge is 1 / sqrt(dimensions), so all points of a cell are within 1 of
+/// each other. Thread-safe after construction.
 class Cells {
   public:
-    /// The points are sorted by cells, and by rows within. `dimensions`: 2 (all z 0) or 3. Throws OptionError where a coordinate is beyond
-    /// 10^9 cells.
+    /// Sorts the points by cell, and by row within a cell. `dimensions` is 2 (all z are 0) or 3. Throws OptionError if
+    /// a coordinate is beyond 10^9 cells.
     Cells(std::vector<CellPoint> points, int dimensions);
 
     std::size_t count() const { return begin_.size() - 1; }
@@ -39,7 +39,8 @@ class Cells {
     std::size_t first(std::size_t cell) const { return begin_[cell]; }  ///< index of the cell's first point among all
     const std::vector<CellPoint>& all() const { return points_; }
 
-    /// Appends the other cells whose points may be within 1 of this cell's; with `later_only` those that come after it.
+    /// Appends the other cells whose points may be within 1 of this cell's points. With `later_only`, appends only
+    /// later cells.
     void neighbors(std::size_t cell, bool later_only, std::vector<std::uint32_t>& out) const;
 
   private:

@@ -1,4 +1,4 @@
-// Clusters of localizations: DBSCAN, what clusters are like, and distances to nearest neighbours.
+// Finds clusters of localizations with DBSCAN, and computes their properties and nearest-neighbour distances.
 // SPDX-License-Identifier: MIT
 #include "glint/cluster.hpp"
 
@@ -28,9 +28,9 @@ namespace {
 using Points = std::span<const CellPoint>;
 constexpr std::uint32_t nobody = std::numeric_limits<std::uint32_t>::max();
 constexpr std::size_t cells_per_task = 256;
-constexpr std::size_t few_pairs = 1u << 16;  // of two cells; more are searched by a tree
+constexpr std::size_t few_pairs = 1u << 16;  // of two cells; for more pairs, a tree is searched
 
-/// For each cell, in parallel: work(cell, neighbours), until stopped.
+/// Calls work(cell, neighbours) for each cell, in parallel, until stopped.
 template <class Work>
 void for_cells(const Cells& cells, bool later_only, const StopFlag* stop, const Work& work) {
     in_own_arena([&] {
@@ -66,7 +66,8 @@ class Dbscan {
     }
 
   private:
-    /// All points of a cell that has enough are cores; the others are counted.
+    /// All points of a cell with at least `min_` points are cores. In other cells, the neighbours of each point are
+    /// counted.
     void find_cores() {
         for_cells(cells_, false, stop_, [&](std::size_t cell, const auto& neighbors) {
             const Points points = cells_.points(cell);
@@ -83,7 +84,7 @@ class Dbscan {
         return false;
     }
 
-    /// The cell's cores.
+    /// Sets `out` to the cores of the cell.
     void cores_of(std::size_t cell, std::vector<CellPoint>& out) const {
         out.clear();
         const Points points = cells_.points(cell);
@@ -105,7 +106,7 @@ class Dbscan {
             return tree_of.squared({p.at[0], p.at[1], p.at[2]}) <= 1;
         });
     }
-    /// Links between cells are found in parallel; which cells they join does not depend on their order.
+    /// Finds links between cells in parallel. The joined cells do not depend on the order of the links.
     void join_cells() {
         tbb::enumerable_thread_specific<std::vector<std::pair<std::uint32_t, std::uint32_t>>> links;
         for_cells(cells_, true, stop_, [&](std::size_t cell, const auto& neighbors) {
@@ -127,7 +128,7 @@ class Dbscan {
         return cell;
     }
 
-    /// Clusters in the order of their first cores.
+    /// Numbers the clusters in the order of their first cores.
     void number_clusters() {
         std::vector<std::uint32_t> first_row(cells_.count(), nobody);  // by root
         for (std::size_t cell = 0; cell < cells_.count(); ++cell) {
@@ -135,7 +136,7 @@ class Dbscan {
             for (std::size_t k = 0; k < points.size(); ++k)
                 if (core_[cells_.first(cell) + k]) {
                     first_row[parent_[cell]] = std::min(first_row[parent_[cell]], points[k].row);
-                    break;  // they are in the order of rows
+                    break;  // points are in the order of rows
                 }
         }
         std::vector<std::uint32_t> roots;
@@ -160,7 +161,7 @@ class Dbscan {
             }
         });
     }
-    /// The first of the clusters that have a core within 1; `own`: that of cores in the point's cell, -1 for none.
+    /// Returns the first cluster that has a core within 1. `own` is the cluster of cores in the point's cell, or -1.
     std::int32_t border_label(const CellPoint& point, std::int32_t own,
                               const std::vector<std::uint32_t>& others) const {
         std::int32_t label = own;
@@ -185,7 +186,8 @@ class Dbscan {
     std::vector<std::int32_t> number_;  ///< of a cluster, by its root
 };
 
-/// By row, of `rows`: the number of its cluster, -1 for none, as in Clusters::label; -1 for rows without a point. Empty if stopped.
+/// Returns the cluster of each of the `rows`, as in Clusters::label: -1 without a cluster or without a point. Empty if
+/// stopped.
 std::vector<std::int32_t> dbscan(const Cells& cells, std::size_t rows, std::size_t min_neighbors,
                                  const StopFlag* stop) {
     return Dbscan(cells, min_neighbors, stop).run(rows);
@@ -208,7 +210,7 @@ void check(const Localizations& table, const ClusterOptions& options) {
             fmt::format("{} neighbours of a core: give 1 or more, as in `min_neighbors=5`", options.min_neighbors));
     if (table.size() >= std::size_t(std::numeric_limits<std::int32_t>::max()))
         throw OptionError(
-            fmt::format("a table of {} localizations: at most {} can be clustered at once: use a part of its field",
+            fmt::format("a table of {} localizations: at most {} can be clustered: use a part of its field",
                         table.size(), std::numeric_limits<std::int32_t>::max() - 1));
 }
 
@@ -255,7 +257,7 @@ void put_properties(Clusters& to, const Localizations& table) {
         for (auto* column : {&to.rms_radius_nm, &to.std_frame}) (*column)[c] = std::sqrt((*column)[c] / to.size[c]);
 }
 
-/// The median over points of the distance to the nearest other one, nm; in parallel.
+/// Returns the median distance to the nearest other point in nm. Runs in parallel.
 double median_nearest_nm(const std::vector<Point>& points) {
     if (points.size() < 2) return unknown;
     const Nearest nearest(points);
@@ -276,7 +278,7 @@ void put_distances(Clusters& to, const Localizations& table, const Cells& cells)
     points.clear();
     for (std::size_t c = 0; c < to.size.size(); ++c) points.push_back({to.x_nm[c], to.y_nm[c], 0});
     to.nearest_center_nm = median_nearest_nm(points);
-    // Of random points the share exp(-pi density r^2) has none within r.
+    // For random points, the probability of no neighbour within r is exp(-pi density r^2).
     const double field_nm2 = double(table.width) * table.height * table.pixel_size_nm * table.pixel_size_nm;
     const bool is_known = field_nm2 > 0 && to.size.size() > 1;
     to.nearest_random_nm =

@@ -1,4 +1,4 @@
-// Tests of DBSCAN: small scenes by hand, and larger ones against its definition.
+// Tests of DBSCAN: small scenes with known results, and larger scenes against a reference implementation.
 // SPDX-License-Identifier: MIT
 #include "glint/cluster.hpp"
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr double pixel_nm = 100;
 
-/// Rows of x and y, and z where it counts, in nm.
+/// Rows of x, y and (if used) z in nm.
 Localizations scene(const std::vector<std::array<double, 3>>& rows, bool with_z = false) {
     Localizations out;
     for (const auto& [x, y, z] : rows) {
@@ -35,7 +35,7 @@ ClusterOptions with(double radius_nm, int min_neighbors, double axial_radius_nm 
     return {.radius_nm = radius_nm, .axial_radius_nm = axial_radius_nm, .min_neighbors = min_neighbors, .stop = stop};
 }
 
-/// DBSCAN by its definition, with all distances.
+/// Reference implementation of DBSCAN, with all distances.
 std::vector<std::int32_t> by_definition(const Localizations& t, double radius, double axial_radius, int least) {
     const std::size_t n = t.size();
     const auto near = [&](std::size_t a, std::size_t b) {
@@ -84,7 +84,7 @@ Localizations blobs(std::size_t n, std::uint64_t seed, bool with_z) {
     return scene(rows, with_z);
 }
 
-TEST(Cluster, is_dbscan_by_its_definition) {
+TEST(Cluster, agrees_with_the_reference_implementation) {
     for (int least : {1, 2, 5, 12})
         for (std::uint64_t seed : {1, 2, 3}) {
             const Localizations flat = blobs(1200, seed, false), deep = blobs(1200, seed, true);
@@ -94,7 +94,7 @@ TEST(Cluster, is_dbscan_by_its_definition) {
         }
 }
 
-TEST(Cluster, a_neighbour_is_within_the_radius_its_end_included) {
+TEST(Cluster, a_neighbour_at_exactly_the_radius_counts) {
     const Localizations table = scene({{0, 0, 0}, {25, 0, 0}, {50, 0, 0}, {100, 0, 0}});
     EXPECT_EQ(cluster(table, with(25, 2)).label, (std::vector<std::int32_t>{0, 0, 0, -1}));
     EXPECT_EQ(cluster(table, with(24.9, 2)).label, (std::vector<std::int32_t>{-1, -1, -1, -1}));
@@ -102,7 +102,7 @@ TEST(Cluster, a_neighbour_is_within_the_radius_its_end_included) {
 }
 
 TEST(Cluster, many_rows_at_few_places) {
-    // Two crowds in neighbouring cells, farther apart than the radius: pairs would be 10^10.
+    // Two crowds in neighbouring cells, farther apart than the radius. There are 10^10 pairs.
     std::vector<std::array<double, 3>> rows;
     for (int k = 0; k < 200000; ++k) rows.push_back({k % 2 ? 5.0 : 26.0, 1, 0});
     const Clusters found = cluster(scene(rows), with(20, 5));
@@ -114,7 +114,7 @@ TEST(Cluster, many_rows_at_few_places) {
     EXPECT_NEAR(found.nearest_center_nm, 21, 1e-3);
 }
 
-TEST(Cluster, describes_clusters_and_leaves_out_what_is_no_position) {
+TEST(Cluster, describes_clusters_and_leaves_out_rows_without_a_position) {
     Localizations table = scene({{0, 0, 0}, {10, 0, 30}, {0, 10, 60}, {10, 10, 30}, {900, 900, 0}, {0, 0, 0}}, true);
     table.x_px[5] = std::numeric_limits<float>::quiet_NaN();
     const Clusters found = cluster(table, with(20, 3));
@@ -129,7 +129,7 @@ TEST(Cluster, describes_clusters_and_leaves_out_what_is_no_position) {
     EXPECT_TRUE(std::isnan(found.nearest_center_nm));
 }
 
-TEST(Cluster, random_points_are_as_far_apart_as_theory_says) {
+TEST(Cluster, distances_of_random_points_agree_with_theory) {
     std::mt19937_64 random(7);
     std::uniform_real_distribution<double> uniform(0, 20000);
     std::vector<std::array<double, 3>> rows;
@@ -138,14 +138,15 @@ TEST(Cluster, random_points_are_as_far_apart_as_theory_says) {
     table.width = table.height = 200;
     const Clusters found = cluster(table, with(0.001, 1));
     ASSERT_EQ(found.size.size(), rows.size());
-    // The standard error of a median of n is 1 / (2 f sqrt(n)), f = 2 pi density m / 2 at the median m; neighbours are each other's in 62 %:
-    // at most twice the variance. At the edge of the field the nearest are a little farther: 4 edges m / 20 um wide.
+    // The standard error of a median of n values is 1 / (2 f sqrt(n)), with f = 2 pi density m / 2 at the median m.
+    // Mutual nearest neighbours (62 %) at most double the variance. At the edges of the field, which cover 4 edges m /
+    // 20 um, neighbours are a little farther away.
     const double m = found.nearest_random_nm, density = 20000 / 4e8, f = std::numbers::pi * density * m;
     EXPECT_NEAR(m, std::sqrt(std::numbers::ln2 / (std::numbers::pi * density)), 1e-6);
     EXPECT_NEAR(found.nearest_center_nm, m, 4 * std::sqrt(2.0) / (2 * f * std::sqrt(20000.0)) + m * 4 * m / 20000);
 }
 
-TEST(Cluster, refuses_what_it_cannot_do) {
+TEST(Cluster, refuses_invalid_input) {
     Localizations table = scene({{0, 0, 0}});
     EXPECT_THROW(cluster(table, with(0, 5)), OptionError);
     EXPECT_THROW(cluster(table, with(20, 0)), OptionError);

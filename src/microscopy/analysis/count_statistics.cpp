@@ -10,9 +10,9 @@
 namespace glint {
 namespace {
 
-constexpr std::size_t most_for_median = 4096;
+constexpr std::size_t max_median_counts = 4096;
 
-/// Mean and its error.
+/// Returns the mean and its standard error.
 Estimate mean_of(const double* from, std::size_t count) {
     Estimate to;
     for (std::size_t k = 0; k < count; ++k) to.value += from[k] / double(count);
@@ -51,7 +51,7 @@ bool CountStatistics::add_pixels(const T* pixels, std::size_t count) {
         empty_.push_back(double(most));
         return false;
     }
-    const std::size_t step = count / most_for_median + 1;
+    const std::size_t step = count / max_median_counts + 1;
     sorted_.clear();
     for (std::size_t k = 0; k < count; k += step)
         if (std::isfinite(double(pixels[k]))) sorted_.push_back(float(pixels[k]));
@@ -73,16 +73,16 @@ bool CountStatistics::add(const FrameBlock& block, int frame) {
 MovieCounts CountStatistics::result() const {
     MovieCounts to;
     to.frames = frames_, to.empty_frames = std::int64_t(empty_.size());
-    to.least_adu = least_, to.most_adu = most_, to.not_finite = not_finite_;
+    to.min_adu = least_, to.max_adu = most_, to.not_finite = not_finite_;
     to.saturation_adu = highest_.saturation();
     if (to.saturation_adu > 0)
         to.saturated_share = double(highest_.pixels_with_highest()) / double(pixels_);
     else if (!most_)
         to.why_no_saturation = "no pixel has a finite count";
     else if (least_ == most_)
-        to.why_no_saturation = "all pixels have one count, and none to compare it with";
+        to.why_no_saturation = "all pixels have the same count, so there is no other count to compare it with";
     else if (highest_.beyond() > 0)
-        to.why_no_saturation = "there are counts above 65535, which raw ones are not";
+        to.why_no_saturation = "some counts are above 65535, so they are not raw";
     const std::vector<double>& of = medians_.empty() ? empty_ : medians_;
     if (!of.empty()) to.background_adu = mean_of(of.data(), of.size());
     to.background_drift = drift_of(medians_);

@@ -11,13 +11,14 @@
 
 namespace glint {
 
-/// Takes frames one after the other.
+/// Accumulates statistics frame by frame.
 class CountStatistics {
   public:
-    /// Whether the frame has more than one finite count; others say nothing about noise.
+    /// Adds a frame. Returns whether it has more than one finite count; otherwise it contains no information about
+    /// noise.
     bool add(const FrameBlock& block, int frame);
 
-    /// With the frames so far.
+    /// Returns the statistics of all frames added so far.
     MovieCounts result() const;
 
   private:
@@ -27,8 +28,8 @@ class CountStatistics {
     std::int64_t frames_ = 0, pixels_ = 0, not_finite_ = 0;
     std::optional<double> least_, most_;
     HighestCounts highest_;
-    std::vector<double> empty_;    ///< the count of each frame that has no other
-    std::vector<double> medians_;  ///< of the other frames
+    std::vector<double> empty_;    ///< the count of each frame that has a single count
+    std::vector<double> medians_;  ///< of the remaining frames
     std::vector<float> sorted_;
 };
 

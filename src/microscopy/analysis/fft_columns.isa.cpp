@@ -1,4 +1,4 @@
-// Stockham's transform: each stage sorts as it goes, from one buffer to the other; a column to a lane.
+// Stockham's transform: each stage sorts while it copies from one buffer to the other. Each column has its lane.
 // SPDX-License-Identifier: MIT
 #include "analysis/fft_columns.hpp"
 
@@ -23,7 +23,7 @@ GLINT_INLINE void put(float* to, std::ptrdiff_t at, const Number& value) {
     store(to, value.re), store(to + lane_width, value.im);
 }
 
-/// The discrete transform of 2 to 5 numbers in place.
+/// Computes the discrete transform of 2 to 5 numbers in place.
 template <int radix>
 GLINT_INLINE void butterfly(Number (&a)[radix]) {
     if constexpr (radix == 2) {
@@ -74,10 +74,10 @@ void stage(const FftPlan& plan, const float* from, float* to, int m, int s) {
     }
 }
 
-/// Lanes to rows and rows to lanes: each turn interleaves the first half of the rows with the second.
+/// Transposes lanes and rows. Each step interleaves the first half of the rows with the second half.
 GLINT_INLINE void transpose_lanes(Lane (&rows)[lane_width]) {
     constexpr int half = lane_width / 2;
-    IntLane low, high;  // where the interleaved lanes come from
+    IntLane low, high;  // the sources of the interleaved lanes
     for (int l = 0; l < lane_width; ++l)
         low[l] = l / 2 + l % 2 * lane_width, high[l] = half + l / 2 + l % 2 * lane_width;
     GLINT_UNROLL
@@ -93,7 +93,7 @@ GLINT_INLINE void transpose_lanes(Lane (&rows)[lane_width]) {
     }
 }
 
-/// The number of a kept frequency.
+/// Returns the row of kept frequency i in the full transform.
 GLINT_INLINE int frequency(const FftPlan& plan, int rings, int i) {
     const int kept = 2 * rings - 1;
     return i < rings ? i : i + plan.n - kept;

@@ -1,4 +1,4 @@
-// Two groups at a time: one is the real, one the imaginary part of a complex transform.
+// Transforms two groups at a time: one as the real part and one as the imaginary part.
 // SPDX-License-Identifier: MIT
 #include "analysis/fourier.hpp"
 
@@ -26,13 +26,13 @@ struct Spline {
     }
 };
 
-/// What the spline's transform takes from the power at frequency k of `edge`: sinc^8.
+/// Returns the power that the spline's transform leaves at frequency k of `edge`: sinc^8.
 double power_of_spline(int k, int edge) {
     const double x = std::numbers::pi * std::abs(k) / edge, sinc = x > 0 ? std::sin(x) / x : 1;
     return std::pow(sinc, 8);
 }
 
-/// Columns in blocks.
+/// Returns the number of blocks for this many columns.
 std::size_t column_blocks(std::size_t columns) { return (columns + fft_columns_at_once - 1) / fft_columns_at_once; }
 
 }  // namespace
@@ -66,7 +66,7 @@ RingTransform::RingTransform(const FourierGrid& grid)
     for (auto& spectrum : spectra_) spectrum.resize(column_blocks(kept_) * kept_ * fft_block_row);
 }
 
-/// Spreads the points of group a into real and those of a + 1 into imaginary parts.
+/// Spreads the points of group a into the real parts and the points of group a + 1 into the imaginary parts.
 void RingTransform::spread(std::span<const TilePoint> points, int a) {
     const int edge = grid_.edge;
     for (const TilePoint& point : points) {
@@ -89,14 +89,14 @@ void RingTransform::spread(std::span<const TilePoint> points, int a) {
     }
 }
 
-/// Along y into rows of frequencies, one of x each, and along x. Leaves the plane empty.
+/// Transforms along y into rows of frequencies (one row for each x), then along x. Clears the plane.
 void RingTransform::transform(std::vector<float>& spectrum) {
     FftPlan plan{int(edge_), 0, {}, turns_.data(), turns_.data() + edge_};
     int rest = int(edge_);
     for (const int radix : {4, 2, 3, 5})
         for (; rest % radix == 0; rest /= radix) plan.radix[plan.stages++] = radix;
-    constexpr std::size_t rows =
-        std::size_t(fft_columns_at_once) * fft_block_row;  // of half_, from one block of the plane
+    // Of half_, from one block of the plane.
+    constexpr std::size_t rows = std::size_t(fft_columns_at_once) * fft_block_row;
     for (std::size_t block = 0; block < filled_.size(); ++block) {
         float *from = plane_.data() + block * plane_block_, *to = half_.data() + block * rows;
         if (filled_[block]) {
@@ -132,7 +132,7 @@ RingSums RingTransform::sums(std::span<const TilePoint> points) {
 
 std::vector<double> ring_sizes(const FourierGrid& grid) {
     std::vector<double> sizes(std::size_t(grid.rings()), 0);
-    const int last = grid.rings() - 1;  // of one half of the plane, whose other half is its conjugate
+    const int last = grid.rings() - 1;  // of one half of the plane; the other half is its conjugate
     for (int kx = 0; kx <= last; ++kx)
         for (int ky = kx > 0 ? -last : 1; ky <= last; ++ky)
             if (const int ring = ring_of(kx, ky); ring <= last) ++sizes[std::size_t(ring)];

@@ -1,4 +1,4 @@
-// Fourier sums over points of a square tile, rings of cross-spectra between groups of them.
+// Computes Fourier sums over points of a square tile, and sums the cross-spectra between groups of points by ring.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,13 +14,13 @@ namespace glint {
 
 inline constexpr int frc_products = frc_groups * (frc_groups + 1) / 2;
 
-/// Index of the product of groups a and b, in either order.
+/// Returns the index of the product of groups a and b, in either order.
 constexpr int frc_product(int a, int b) { return a < b ? b * (b + 1) / 2 + a : a * (a + 1) / 2 + b; }
 
 /// Real parts of sum_ring F_a conj(F_b), by ring.
 using RingSums = std::vector<std::array<double, frc_products>>;
 
-/// A point of a tile, in pixels of its grid, 0 to the tile's edge, and its group.
+/// A point of a tile, in pixels of its grid from 0 to the tile's edge, and its group.
 struct TilePoint {
     float x, y;
     std::uint8_t group;
@@ -32,9 +32,9 @@ struct FourierGrid {
     int rings() const { return edge / 3 + 1; }  ///< ring k: frequency k / edge per pixel
 };
 
-/// Sums of exp(-2 pi i q x) over the points of each group, weighted by a window that falls to 0 at the tile's edge, and their
-/// products added up by rings. Points are spread by cubic B-splines, whose transform is divided out (theory.md, eq. 14.4).
-/// Memory, kept from tile to tile: about 25 bytes a pixel. For one thread at a time.
+/// Computes sums of exp(-2 pi i q x) over the points of each group, and adds their products by ring. A window weights
+/// the points and falls to 0 at the tile's edge. Points are spread by cubic B-splines, and their transform is divided
+/// out (theory.md, eq. 14.4). Uses about 25 bytes of memory per pixel, kept from tile to tile. Not thread-safe.
 class RingTransform {
   public:
     explicit RingTransform(const FourierGrid& grid);
@@ -48,23 +48,23 @@ class RingTransform {
     std::size_t edge_, kept_;                 ///< kept: frequencies that rings need, along an axis
     std::size_t plane_block_, half_block_;    ///< numbers in a block of columns
     std::vector<float> turns_, work_, half_;  ///< half: transformed along y
-    std::vector<float> plane_;                ///< 0 from one transform to the next
-    std::vector<double> weight_;              ///< by frequency: 1 / what the spline leaves of the power
-    std::vector<std::uint16_t> ring_;         ///< by kx and ky of 0 or more
-    std::vector<char> filled_;                ///< blocks that have points
+    std::vector<float> plane_;                ///< 0 between transforms
+    std::vector<double> weight_;              ///< by frequency: 1 / the power that the spline leaves
+    std::vector<std::uint16_t> ring_;         ///< by kx and ky, both at least 0
+    std::vector<char> filled_;                ///< whether a block contains points
     std::array<std::vector<float>, frc_groups / 2> spectra_;
 };
 
-/// The weight of a point at x along an axis: 0 at the tile's ends, 1 within, with half a cosine between (Tukey).
+/// Returns the weight of a point at x along an axis (Tukey): 0 at the ends, 1 inside, half a cosine between.
 float tile_window(float x, int edge);
 
-/// The ring of a frequency.
+/// Returns the ring of a frequency.
 int ring_of(int kx, int ky);
 
-/// Fourier pixels of each ring that RingTransform adds.
+/// Returns the number of Fourier pixels that RingTransform adds to each ring.
 std::vector<double> ring_sizes(const FourierGrid& grid);
 
-/// The smallest edge that is even, has no prime factor beyond 5, and is at least `pixels`.
+/// Returns the smallest even edge that has no prime factor above 5 and is at least `pixels`.
 int good_edge(int pixels);
 
 }  // namespace glint

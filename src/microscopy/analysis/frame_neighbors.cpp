@@ -1,4 +1,4 @@
-// Sweeps along x through pairs of frames, which are independent of each other and searched in parallel.
+// Finds neighbours by sweeps along x through pairs of frames. Pairs are independent and searched in parallel.
 // SPDX-License-Identifier: MIT
 #include "analysis/frame_neighbors.hpp"
 
@@ -24,7 +24,8 @@ using TablePlace = FrameNeighbors::FramePosition;
 
 constexpr std::size_t frames_per_task = 64;
 
-/// The nearest of `begin` to `end`, all at or right of the radius' left end; `end` if none is within the radius.
+/// Returns the place in [begin, end) that is nearest to `to`, or `end` if none is within the radius. All places lie at
+/// or right of the radius' left end.
 const TablePlace* nearest_of(const TablePlace& to, const TablePlace* begin, const TablePlace* end, float radius_px,
                              float& distance_px) {
     const TablePlace* best = end;
@@ -38,12 +39,12 @@ const TablePlace* nearest_of(const TablePlace& to, const TablePlace* begin, cons
 }
 
 std::pair<double, double> ends_of_most(std::vector<float> values) {
-    constexpr double share = 0.99, times = 20, least_px = 10000;
+    constexpr double share = 0.99, times = 20, min_px = 10000;
     const double middle = median(values);
     for (float& value : values) value = float(std::abs(double(value) - middle));
     const auto at = values.begin() + std::ptrdiff_t(share * double(values.size() - 1));
     std::nth_element(values.begin(), at, values.end());
-    const double reach = std::max(times * double(*at), least_px);
+    const double reach = std::max(times * double(*at), min_px);
     return {middle - reach, middle + reach};
 }
 
@@ -52,7 +53,7 @@ std::pair<double, double> ends_of_most(std::vector<float> values) {
 FrameNeighbors::FrameNeighbors(const Localizations& table) {
     if (table.size() >= std::numeric_limits<std::uint32_t>::max())
         throw OptionError(
-            fmt::format("a table of {} localizations: at most {} can be compared at once: use a part of its frames",
+            fmt::format("a table of {} localizations: at most {} can be compared: use a part of its frames",
                         table.size(), std::numeric_limits<std::uint32_t>::max() - 1));
     places_.reserve(table.size());
     for (std::size_t k = 0; k < table.size(); ++k)

@@ -1,4 +1,4 @@
-// Nearest neighbours between frames: each localization's nearest one some frames later.
+// Finds the nearest neighbour of each localization in a later frame.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,13 +11,13 @@
 
 namespace glint {
 
-/// A localization and the nearest one of a later frame, as indices into FrameNeighbors::places.
+/// A localization and its nearest neighbour in a later frame, as indices into FrameNeighbors::places.
 struct FramePair {
     std::uint32_t first, second;
     float distance_px;
 };
 
-/// The rows that have finite positions, by frame and then by x. Thread-safe once it is built.
+/// The rows with finite positions, sorted by frame and then by x. Thread-safe after construction.
 class FrameNeighbors {
   public:
     struct FramePosition {
@@ -28,20 +28,20 @@ class FrameNeighbors {
 
     explicit FrameNeighbors(const Localizations& table);
 
-    /// For each place that has one, its nearest within the radius `lag` frames later; ordered by `first`. O(n) per pair of frames
-    /// but for places that are within the radius in x.
+    /// Returns the nearest place within the radius, `lag` frames later, for each place that has one. Pairs are ordered
+    /// by `first`. Takes O(n) per pair of frames, plus the places within the radius in x.
     std::vector<FramePair> nearest(std::uint32_t lag, double radius_px) const;
 
     const std::vector<FramePosition>& places() const { return places_; }
 
   private:
     std::vector<FramePosition> places_;
-    std::vector<std::uint32_t> begin_;  ///< of each frame that has places, and the end
+    std::vector<std::uint32_t> begin_;  ///< start of each frame that has places, and the end of the last
 };
 
-/// Where nearly all localizations of a table lie, so that a damaged row far off does not stretch what is measured of the others.
-/// A rectangle around the median of the places, camera pixels. It reaches 20 times as far as 99 % of them lie from it along x or y,
-/// and 10,000 px at least, which is more than a camera has.
+/// The rectangle (camera pixels) that contains nearly all localizations, so that damaged rows far away do not stretch
+/// the results. It is centred on the median. Along x and y it extends 20 times as far as 99 % of the places do. It
+/// extends at least 10,000 px, more than any camera.
 struct Field {
     explicit Field(const FrameNeighbors& neighbors);
     bool holds(const FrameNeighbors::FramePosition& p) const {

@@ -1,4 +1,4 @@
-// Sums over blocks of frames: blocks are read by all threads, then each thread adds up pixels of its own.
+// Sums over blocks of frames. All threads read a block, then each thread adds up its own pixels.
 // SPDX-License-Identifier: MIT
 #include "analysis/frame_statistics.hpp"
 
@@ -23,9 +23,9 @@ namespace glint {
 namespace {
 
 constexpr std::size_t statistics_bytes = std::size_t(32) << 20;
-constexpr std::size_t pixels_per_task = 4096;  // whose sums stay in a cache while the block's frames go by
+constexpr std::size_t pixels_per_task = 4096;  // their sums stay in a cache for all frames of a block
 
-/// Sums over frames; each pixel's in the order of frames, so that threads do not change the result.
+/// Sums over frames. Each pixel is summed in the order of frames, so the result does not depend on the threads.
 template <class Count>
 class PixelSums {
   public:
@@ -63,7 +63,7 @@ class PixelSums {
 
     float step_variance(std::size_t k, std::int64_t n) const { return float(double(steps_[k]) / (2 * double(n - 1))); }
 
-    /// Whether it reached `limit`, a whole count.
+    /// Returns whether the pixel ever reached `limit`, a whole count.
     bool reaches(double limit, std::size_t k) const { return std::round(double(most_[k])) >= limit; }
 
   private:
@@ -120,15 +120,15 @@ FrameStatistics statistics_of(Movie& movie, std::int64_t begin, std::int64_t cou
     return result;
 }
 
-constexpr std::int64_t frames_of_a_stretch = 50, most_stretches = 10;
-constexpr double significant_change = 5;               // standard errors
-constexpr double least_step_variance_adu2 = 1.0 / 12;  // that of rounding
+constexpr std::int64_t frames_of_a_stretch = 50, max_stretches = 10;
+constexpr double significant_change = 5;             // standard errors
+constexpr double min_step_variance_adu2 = 1.0 / 12;  // variance of rounding
 
 std::vector<JoinedPart> stretches_of(const Movie& movie) {
     std::vector<JoinedPart> parts = parts_of(movie);
     if (parts.size() > 1) return parts;
     const MovieInfo& info = movie.info();
-    const std::int64_t count = std::clamp<std::int64_t>(info.frames / frames_of_a_stretch, 1, most_stretches);
+    const std::int64_t count = std::clamp<std::int64_t>(info.frames / frames_of_a_stretch, 1, max_stretches);
     parts.clear();
     for (std::int64_t k = 0; k < count; ++k) {
         const std::int64_t first = info.frames * k / count, end = info.frames * (k + 1) / count;
@@ -153,8 +153,7 @@ FrameStatistics frame_statistics(Movie& movie, std::int64_t first, std::int64_t 
 }
 
 DarkChange dark_change(const Movie& movie, const FrameStatistics& dark) {
-    const double read = std::max(median(dark.step_variance), least_step_variance_adu2),
-                 pixels = double(dark.mean.size());
+    const double read = std::max(median(dark.step_variance), min_step_variance_adu2), pixels = double(dark.mean.size());
     const std::vector<JoinedPart> parts = stretches_of(movie);
     std::vector<double> means;
     double mean = 0, between = 0;
@@ -170,7 +169,7 @@ DarkChange dark_change(const Movie& movie, const FrameStatistics& dark) {
                      &highest = parts[std::size_t(high - means.begin())];
     const double chance = std::sqrt(read / pixels * (1 / double(lowest.frames) + 1 / double(highest.frames)));
     if (!(*high - *low > significant_change * chance)) between = 0;
-    if (dark.frames >= frames_of_a_stretch) {  // what differs from pixel to pixel changes no mean
+    if (dark.frames >= frames_of_a_stretch) {  // differences from pixel to pixel do not change the means
         std::vector<float> slow = dark.variance;
         for (std::size_t k = 0; k < slow.size(); ++k) slow[k] -= dark.step_variance[k];
         between = std::max(between, median(std::move(slow)));
@@ -178,10 +177,9 @@ DarkChange dark_change(const Movie& movie, const FrameStatistics& dark) {
     const DarkChange change{lowest.name, highest.name, *low, *high, between / read};
     if (change.share > 1)
         throw InputError(fmt::format(
-            "dark frames: their offset changes, from {:.2f} ADU ({}) to {:.2f} ADU ({}), or in some pixels more, by "
-            "which "
-            "counts vary {:.3g} times as much as by read noise: give dark frames of one camera setting, taken when the "
-            "sensor's temperature is steady",
+            "dark frames: their offset changes, from {:.2f} ADU ({}) to {:.2f} ADU ({}), and by more in some pixels. "
+            "Counts therefore vary {:.3g} times as much as by read noise: give dark frames of one camera setting, "
+            "recorded at a steady sensor temperature",
             *low, lowest.name, *high, highest.name, std::sqrt(change.share)));
     return change;
 }

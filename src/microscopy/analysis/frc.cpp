@@ -1,4 +1,4 @@
-// Fourier ring correlation: groups of blinks or blocks, transformed once, and combined to all balanced halves.
+// Fourier ring correlation: transforms groups of blinks or blocks once, and combines them to all balanced halves.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <tbb/enumerable_thread_specific.h>
@@ -23,8 +23,8 @@
 namespace glint {
 namespace {
 
-/// By place of `neighbors`: the number of its blink, from 0 in the order of frames; `blinks` of them. A place joins the blink of
-/// a place within the radius that has it for its nearest, in the frame before or, after up to `dark_frames` without one, earlier.
+/// The blink of each place, numbered from 0 in the order of frames. A place joins the blink of an earlier place if it
+/// is that place's nearest neighbour within the radius. Up to `dark_frames` frames may lie between.
 struct Blinks {
     Blinks(const FrameNeighbors& neighbors, double radius_px, int dark_frames);
 
@@ -35,7 +35,7 @@ struct Blinks {
 Blinks::Blinks(const FrameNeighbors& neighbors, double radius_px, int dark_frames) {
     constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
     const std::size_t n = neighbors.places().size();
-    std::vector<std::uint32_t> before(n, none);  // the place whose blink each one continues
+    std::vector<std::uint32_t> before(n, none);  // the place whose blink each place continues
     std::vector<bool> continued(n, false);
     for (int dark = 0; dark <= dark_frames; ++dark)
         for (const FramePair& pair : neighbors.nearest(std::uint32_t(dark) + 1, radius_px))
@@ -45,19 +45,19 @@ Blinks::Blinks(const FrameNeighbors& neighbors, double radius_px, int dark_frame
     for (std::size_t k = 0; k < n; ++k) number[k] = before[k] == none ? blinks++ : number[before[k]];
 }
 
-constexpr int largest_tile_edge = 1024;  // of a tile, pixels: its transforms stay in a cache
-// Tried one after the other: below 2 it takes hundreds of blinks a molecule.
+constexpr int largest_tile_edge = 1024;  // in pixels; transforms of a tile stay in a cache
+// Tried in this order. Values below 2 need hundreds of blinks per molecule.
 constexpr double finest_in_nena[] = {3, 2.1, 1.5};
-constexpr double clear_of_end = 1.03;  // a resolution as far above the end of its curve is taken
+constexpr double clear_of_end = 1.03;  // a resolution this far above the end of its curve is accepted
 constexpr double link_radius_in_nena = 5;
-constexpr double most_tiles = 4e6;  // of a field, those without points included
-// Of all rings up to the resolution: with fewer, three standard deviations of a correlation by chance are more than 1/7.
+constexpr double max_tiles = 4e6;  // of a field, empty tiles included
+// In all rings up to the resolution. With fewer pixels, three standard deviations of a chance correlation exceed 1/7.
 constexpr double fewest_fourier_pixels = 3 * 7 * 3 * 7;
 
-// A resolution coarser than this share of that of points at random may be due to the outline alone.
+// A resolution may be due to the outline alone if it is coarser than this share of the resolution of random points.
 constexpr double share_of_random = 0.5;
 
-/// A well mixed number of a counter (splitmix64).
+/// Returns a well-mixed number for a counter (splitmix64).
 std::uint64_t mixed(std::uint64_t x) {
     x += 0x9e3779b97f4a7c15u;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -65,14 +65,15 @@ std::uint64_t mixed(std::uint64_t x) {
     return x ^ (x >> 31);
 }
 
-/// By place: its group, by chance, the same for all of a unit.
+/// Returns the group of each place, at random and the same for all places of a unit.
 std::vector<std::uint8_t> groups_of(const FrameNeighbors& neighbors, const FrcOptions& options, double link_radius_px,
                                     std::size_t& units) {
     const auto& places = neighbors.places();
     std::vector<std::uint8_t> groups(places.size());
     const auto group = [&](std::uint64_t unit) { return std::uint8_t(mixed(mixed(options.seed) + unit) % frc_groups); };
     if (options.split == FrcSplit::blocks) {
-        // By turns of all groups in changing order, so that each has as many blocks of every part of the movie.
+        // Deals blocks to the groups in changing order, so that each group has as many blocks of every part of the
+        // movie.
         std::uint64_t last = std::uint64_t(-1);
         for (std::size_t k = 0; k < places.size(); ++k) {
             const std::uint64_t block = places[k].frame / std::uint32_t(options.block_frames);
@@ -91,12 +92,12 @@ std::vector<std::uint8_t> groups_of(const FrameNeighbors& neighbors, const FrcOp
     return groups;
 }
 
-/// The field in tiles of equal edges, and the points of each that has some; without those far off.
+/// The field in tiles of equal edges, and the points of each occupied tile. Leaves out places outside the Field.
 struct Tiles {
     FourierGrid grid{};
-    double pixel_px = 0;  ///< edge of a grid's pixel in camera pixels
-    double area_px2 = 0;  ///< of the field, camera pixels; of a sample along a line the same in each direction
-    std::vector<std::vector<TilePoint>> points;  ///< none where there are too many tiles
+    double pixel_px = 0;  ///< edge of a grid pixel in camera pixels
+    double area_px2 = 0;  ///< half the squared diagonal of the field, so that lines in all directions are equal
+    std::vector<std::vector<TilePoint>> points;  ///< empty if there are too many tiles
     FieldOutline outline;
 
     Tiles(const FrameNeighbors& neighbors, const std::vector<std::uint8_t>& groups, double wanted_pixel_px)
@@ -117,8 +118,8 @@ struct Tiles {
         const double tiles = std::ceil(longest / largest_tile_edge);
         grid.edge = good_edge(std::max(48, int(std::min(std::ceil(longest / tiles), double(largest_tile_edge)))));
         const double across = std::ceil(width / grid.edge), down = std::ceil(height / grid.edge);
-        if (!(across * down <= most_tiles)) return;
-        // The field lies in the middle of its tiles.
+        if (!(across * down <= max_tiles)) return;
+        // Centre the field in its tiles.
         const double x0 = 0.5 * (across * grid.edge - width) - left / pixel_px,
                      y0 = 0.5 * (down * grid.edge - height) - top / pixel_px;
         std::vector<std::vector<TilePoint>> all(std::size_t(across * down));
@@ -169,7 +170,7 @@ void check(const FrcOptions& options) {
         throw OptionError(fmt::format("{} dark frames within a blink: give 0 to 1000", options.dark_frames));
     for (double length : {options.link_radius_nm, options.finest_nm})
         if (!(length >= 0 && std::isfinite(length)))
-            throw OptionError(fmt::format("a length of {} nm: give a positive one, or 0 to have it chosen", length));
+            throw OptionError(fmt::format("a length of {} nm: give a positive length, or 0 for automatic", length));
 }
 
 }  // namespace
@@ -191,8 +192,8 @@ Frc frc_of(const FrameNeighbors& neighbors, double pixel_size_nm, double precisi
         const Tiles tiles(neighbors, groups, finest_nm / 3 / pixel_size_nm);
         if (tiles.points.empty() && options.finest_nm > 0)
             throw OptionError(fmt::format(
-                "a Fourier ring correlation to {:g} nm has too many lengths in a field of {:.4g} um: give a "
-                "longer one, or leave out positions that are no molecules",
+                "a Fourier ring correlation down to {:g} nm needs too many tiles in a field of {:.4g} um: give a "
+                "larger finest length, or remove far-off positions",
                 finest_nm, std::sqrt(tiles.area_px2) * pixel_size_nm / 1000));
         if (tiles.points.empty()) return result;
         const RingSums sums = sums_of(tiles, options);

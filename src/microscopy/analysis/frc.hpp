@@ -1,5 +1,5 @@
-// Fourier ring correlation of rows in order: the curves of all halves that groups can be combined to, and what halves
-// of points at random have in common, the outline of the field and of its tiles (docs/explanation/theory.md, eq. 14.6).
+// Fourier ring correlation: the curves of all halves of the groups. Also computes the correlation of random points due
+// to the outline of the field and its tiles (docs/explanation/theory.md, eq. 14.6).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,20 +12,21 @@
 
 namespace glint {
 
-/// Without a precision (NaN) the options must give what follows from it; else, and where it was stopped, there is no curve.
+/// Returns the Fourier ring correlation. If the precision is unknown (NaN), `options` must contain the lengths that
+/// depend on it. Otherwise, or if stopped, the result has no curve.
 Frc frc_of(const FrameNeighbors& neighbors, double pixel_size_nm, double precision_nm, const FrcOptions& options);
 
-/// What halves have in common by chance alone or by the shape of the field, by ring.
+/// The correlation of halves by chance or from the shape of the field, by ring.
 struct RingsByChance {
     std::vector<double> pixels;   ///< Fourier pixels
-    std::vector<double> outline;  ///< expected sum of F1 F2* of points at random
+    std::vector<double> outline;  ///< expected sum of F1 F2* for random points
 };
 
-/// Fills the curves, the resolution, that of points at random and the number of splits. `ring_per_nm`: the width of a
-/// ring.
+/// Fills in the curves, the resolution, the resolution of random points and the number of splits. `ring_per_nm` is the
+/// width of a ring.
 void put_curves(Frc& to, const RingSums& sums, const RingsByChance& chance, double ring_per_nm);
 
-/// The rectangle that holds all points, in pixels of the grid from the first tile's corner, and the tiles that have points.
+/// The rectangle that contains all points, in grid pixels from the first tile's corner, and the occupied tiles.
 struct FieldOutline {
     struct Tile {
         int column = 0, row = 0;
@@ -36,8 +37,8 @@ struct FieldOutline {
     std::vector<Tile> tiles;
 };
 
-/// The expected sum over each ring of F1 F2* between two halves of points that lie at random in the field, as many in each
-/// tile as there are.
+/// Returns the expected sum of F1 F2* over each ring for two halves of random points. Each tile has the number of
+/// points in `outline`.
 std::vector<double> power_of_outline(const FieldOutline& outline);
 
 }  // namespace glint

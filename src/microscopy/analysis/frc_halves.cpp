@@ -1,4 +1,5 @@
-// Each split of the groups into two equal halves is a curve; their sums over rings follow from those of the groups.
+// Computes one curve for each split of the groups into two equal halves. Ring sums of halves follow from ring sums of
+// groups.
 // SPDX-License-Identifier: MIT
 #include "analysis/frc.hpp"
 
@@ -11,10 +12,10 @@ namespace glint {
 namespace {
 
 constexpr double threshold = 1.0 / 7;
-constexpr std::size_t least_span = 3;  // rings on either side
+constexpr std::size_t min_span = 3;  // rings on either side
 constexpr double span_of_curve = 0.025;
 
-/// Sums over a ring of two halves: of the product of one with the other, and the mean power of both.
+/// Sums over a ring for two halves: the product of the halves, and the geometric mean of their powers.
 struct HalfSums {
     double across = 0, power = 0;
 };
@@ -33,9 +34,10 @@ HalfSums half_sums(const std::array<double, frc_products>& ring, unsigned half) 
     return {across, std::sqrt(first * second)};
 }
 
-/// A straight line through the rings around each, weighted by their Fourier pixels and less with distance (tricube), as loess does.
+/// Smooths by straight lines, as loess does. Rings are weighted by their Fourier pixels, and less with distance
+/// (tricube).
 std::vector<double> smoothed(const std::vector<double>& curve, const std::vector<double>& sizes) {
-    const std::size_t n = curve.size(), span = std::max(least_span, std::size_t(span_of_curve * double(n)));
+    const std::size_t n = curve.size(), span = std::max(min_span, std::size_t(span_of_curve * double(n)));
     std::vector<double> out(n);
     for (std::size_t k = 0; k < n; ++k) {
         double s0 = 0, s1 = 0, s2 = 0, t0 = 0, t1 = 0;
@@ -50,7 +52,7 @@ std::vector<double> smoothed(const std::vector<double>& curve, const std::vector
     return out;
 }
 
-/// The ring, in parts, at which the curve first falls below the threshold; 0 if it never does.
+/// Returns the ring (a fraction) at which the curve first falls below the threshold, or 0 if it never does.
 double crossing_of(const std::vector<double>& curve) {
     for (std::size_t k = 2; k < curve.size(); ++k)
         if (curve[k - 1] >= threshold && curve[k] < threshold)
@@ -66,7 +68,7 @@ void put_curves(Frc& to, const RingSums& sums, const RingsByChance& chance, doub
     to.frequency_per_nm.clear(), to.splits = 0, to.resolution = {};
     to.random_nm = std::numeric_limits<double>::quiet_NaN();
     std::vector<double> resolutions, at_random(rings, 0);
-    for (unsigned half = 1; half < 1u << frc_groups; half += 2) {  // the half that has group 0
+    for (unsigned half = 1; half < 1u << frc_groups; half += 2) {  // the half that contains group 0
         if (std::popcount(half) != frc_groups / 2) continue;
         ++to.splits;
         std::vector<double> curve;
@@ -87,7 +89,7 @@ void put_curves(Frc& to, const RingSums& sums, const RingsByChance& chance, doub
         to.correlation[k] /= to.splits, to.smoothed[k] /= to.splits;
     }
     to.correlation[0] = to.smoothed[0] = 1;           // the transform at 0 counts localizations
-    if (int(resolutions.size()) < to.splits) return;  // some curve does not cross: no figure
+    if (int(resolutions.size()) < to.splits) return;  // without a crossing in every curve there is no resolution
     double mean = 0, sum = 0;
     for (double r : resolutions) mean += r / double(resolutions.size());
     for (double r : resolutions) sum += (r - mean) * (r - mean);

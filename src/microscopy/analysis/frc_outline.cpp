@@ -1,4 +1,4 @@
-// The transform of the window over the part of a tile that the field covers, a product of one along x and one along y.
+// Transforms the window over the covered part of a tile, as a product of a transform along x and one along y.
 // SPDX-License-Identifier: MIT
 #include "analysis/frc.hpp"
 
@@ -19,7 +19,7 @@ Covered covered(double from, double to, int tile, int edge) {
     return {std::clamp(from - start, 0.0, double(edge)), std::clamp(to - start, 0.0, double(edge))};
 }
 
-/// |mean of window(x) exp(-2 pi i k x / edge) over the covered part|^2 for k of 0 and more.
+/// Returns |mean of window(x) exp(-2 pi i k x / edge) over the covered part|^2 for k >= 0.
 std::vector<double> power_along_axis(const Covered& part, const FourierGrid& grid) {
     const int samples = std::max(1, int(std::ceil(part.second - part.first)));
     std::vector<double> window, place, power;
@@ -42,7 +42,7 @@ std::vector<double> power_along_axis(const Covered& part, const FourierGrid& gri
 
 std::vector<double> power_of_outline(const FieldOutline& outline) {
     const FourierGrid& grid = outline.grid;
-    std::map<std::pair<Covered, Covered>, double> tiles;  // sum of (points / 2)^2 of those that are covered alike
+    std::map<std::pair<Covered, Covered>, double> tiles;  // sum of (points / 2)^2 of tiles with the same covered part
     for (const auto& tile : outline.tiles)
         tiles[{covered(outline.left, outline.right, tile.column, grid.edge),
                covered(outline.top, outline.bottom, tile.row, grid.edge)}] +=

@@ -1,4 +1,4 @@
-// Reads groups of frames all over a movie, and estimates from them what nobody has told.
+// Reads groups of frames from all over a movie, and estimates the values that are not given.
 // SPDX-License-Identifier: MIT
 #include "glint/inspect.hpp"
 
@@ -24,13 +24,13 @@
 namespace glint {
 namespace {
 
-constexpr std::int64_t most_frames = 1024, most_pixels = std::int64_t(1) << 28, least_blocks = 4;
-constexpr std::int64_t most_spot_frames = 512, most_spot_pixels = std::int64_t(1) << 24;
+constexpr std::int64_t max_frames = 1024, max_pixels = std::int64_t(1) << 28, min_blocks = 4;
+constexpr std::int64_t max_spot_frames = 512, max_spot_pixels = std::int64_t(1) << 24;
 
 void check(const MovieInfo& movie, const InspectOptions& options) {
     if (movie.frames == unknown_frames)
         throw InputError(fmt::format("{}: is still being written: inspect it when it is complete", movie.name));
-    if (movie.frames == 0) throw InputError(fmt::format("{}: has no frames, which tell nothing", movie.name));
+    if (movie.frames == 0) throw InputError(fmt::format("{}: has no frames to inspect", movie.name));
     const auto in_range = [](double value, double least, double most) { return value >= least && value <= most; };
     if (options.gain_e_per_adu && !in_range(*options.gain_e_per_adu, 1e-6, 1e6))
         throw OptionError(fmt::format("a gain of {} e-/ADU: give a number greater than 0", *options.gain_e_per_adu));
@@ -44,13 +44,14 @@ void check(const MovieInfo& movie, const InspectOptions& options) {
     const std::int64_t end = range.end < 0 ? movie.frames : range.end;
     const bool is_all = range.begin == 0 && range.end < 0;
     if (!is_all && !(range.begin >= 0 && range.begin < end && end <= movie.frames))
-        throw OptionError(fmt::format("frames {}:{}: {} has {}: give BEGIN:END within them", range.begin, end,
+        throw OptionError(fmt::format("frames {}:{}: {} has {}: give BEGIN:END within these frames", range.begin, end,
                                       movie.name, movie.frames));
     if (options.sigma_px != 0 && !in_range(options.sigma_px, 0.3, 8))
         throw OptionError(fmt::format("a sigma of {} px: give 0.3 to 8 px", options.sigma_px));
 }
 
-/// Which frames are read: `count` blocks of `length` consecutive ones, evenly over the movie; or all, in two blocks that share them.
+/// The frames to read: `count` blocks of `length` consecutive frames, evenly over the movie. A short movie is read
+/// completely, in two blocks.
 struct Blocks {
     std::int64_t count = 0, begin = 0, frames = 0;
     int length = 0;
@@ -68,8 +69,8 @@ Blocks blocks_of(const MovieInfo& movie, const FrameRange& range) {
     const std::int64_t frames = (range.end < 0 ? movie.frames : range.end) - range.begin;
     Blocks to{0, range.begin, frames, int(std::min<std::int64_t>(noise_frames, frames))};
     const std::int64_t pixels = std::int64_t(movie.width) * movie.height;
-    const std::int64_t affordable = std::max(most_pixels / (pixels * to.length), least_blocks);
-    to.count = std::clamp<std::int64_t>(frames / to.length, 1, std::min(most_frames / to.length, affordable));
+    const std::int64_t affordable = std::max(max_pixels / (pixels * to.length), min_blocks);
+    to.count = std::clamp<std::int64_t>(frames / to.length, 1, std::min(max_frames / to.length, affordable));
     if (to.is_halves()) to.count = 2, to.length = int(frames / 2);
     return to;
 }
@@ -78,7 +79,7 @@ bool is_copy(const FrameBlock& block, int frame) {
     return frame > 0 && std::memcmp(block.frame(frame), block.frame(frame - 1), block.frame_bytes()) == 0;
 }
 
-/// What a first pass gathers.
+/// The results of the first pass.
 struct Gathered {
     MovieCounts counts;
     NoiseSamples samples;
@@ -103,21 +104,22 @@ Gathered gathered(Movie& movie, const Blocks& blocks, const InspectOptions& opti
         for (int frame = 0; frame < block.count; ++frame)
             if (counts.add(block, frame) && !is_copy(block, frame)) use.push_back(frame);
         for (const int frame : use) to.for_spots.push_back(blocks.first(k) + frame);
-        if (int(use.size()) >= least_noise_frames) sampler.add(block, use, k);
+        if (int(use.size()) >= min_noise_frames) sampler.add(block, use, k);
     }
     poll(options, blocks.total(), blocks.total());
     to.counts = counts.result(), to.samples = sampler.take();
     return to;
 }
 
-/// The gain of a camera for which a noise of `variance_adu2` is that of a background. Where a movie does not tell its gain, its light
-/// varies little beside its noise: nearly the same noise everywhere, as with this background, is near the truth.
+/// Returns a gain for which a noise of `variance_adu2` is that of a typical background. If the gain of a movie cannot
+/// be estimated, its light varies little compared with the noise. The noise is then nearly the same everywhere, as with
+/// such a background.
 double gain_of_background(double variance_adu2, double excess, double em_gain) {
     constexpr double background_e = 100;
     return em_gain * std::sqrt(background_e * excess / variance_adu2);
 }
 
-/// The camera with which spots are looked for: where the gain is not known, one whose noise at the typical count is right.
+/// Returns the camera for spot detection. If the gain is unknown, the camera has the right noise at the typical count.
 Camera detecting_camera(const MovieNoise& noise, const InspectOptions& options) {
     Camera camera;
     camera.em_gain = options.em_gain;
@@ -127,13 +129,13 @@ Camera detecting_camera(const MovieNoise& noise, const InspectOptions& options) 
         noise.gain_e_per_adu
             ? noise.gain_e_per_adu->value
             : options.gain_e_per_adu.value_or(gain_of_background(noise.variance_adu2, excess, options.em_gain));
-    // Read noise is part of the light that such an offset lets in: the noise is the same.
+    // This offset turns read noise into light, which leaves the noise unchanged.
     const double zero = noise.mean_adu - noise.variance_adu2 * gain / (excess * options.em_gain);
     camera.gain_e_per_adu.scalar = float(gain), camera.offset_adu.scalar = float(zero);
     return camera;
 }
 
-/// With the values of `options.camera` where there is one.
+/// Replaces the values by those of `options.camera`, if given.
 InspectOptions with_camera(InspectOptions options) {
     if (!options.camera) return options;
     const Camera& camera = *options.camera;
@@ -142,7 +144,7 @@ InspectOptions with_camera(InspectOptions options) {
     return options;
 }
 
-/// The camera where all of it is known.
+/// Returns the camera if all of its values are known.
 std::optional<Camera> known_camera(const InspectOptions& options) {
     if (options.camera || !options.offset_adu || !options.gain_e_per_adu) return options.camera;
     Camera camera;
@@ -155,10 +157,10 @@ std::optional<Camera> known_camera(const InspectOptions& options) {
     return camera;
 }
 
-/// Compares the noise with that of the camera; `background_adu` is the movie's.
+/// Compares the noise with that of the camera. `background_adu` is the movie's background.
 void check_noise(const Camera& camera, double background_adu, Inspection& to) {
     std::vector<double> known = to.spots.noise_checks;
-    std::erase(known, 0.0);  // frames that hold no information
+    std::erase(known, 0.0);  // frames without information
     if (known.empty()) return;
     const double middle = median(known);
     to.noise_check = {middle, error_of_median(known, middle)};
@@ -167,13 +169,14 @@ void check_noise(const Camera& camera, double background_adu, Inspection& to) {
     to.contradiction = camera_contradiction(known, &camera, background_e);
 }
 
-/// The camera to look for spots with, its defective pixels masked.
+/// Returns the camera for spot detection, with defective pixels masked.
 Camera without_defects(Movie& movie, const Camera& camera, const InspectOptions& options, Inspection& to) {
-    constexpr double usual_sigma_px = 1.3;
+    constexpr double default_sigma_px = 1.3;
     const MovieInfo& info = movie.info();
     const FrameRange range{options.frames.begin, options.frames.end < 0 ? info.frames : options.frames.end};
-    const PixelSurvey pixels = survey_pixels(movie, range, CameraView(camera, info.width, info.height),
-                                             {options.sigma_px > 0 ? options.sigma_px : usual_sigma_px}, own_threads());
+    const PixelSurvey pixels =
+        survey_pixels(movie, range, CameraView(camera, info.width, info.height),
+                      {options.sigma_px > 0 ? options.sigma_px : default_sigma_px}, own_threads());
     to.defective_pixels = std::int64_t(pixels.defective.size()), to.patterned_share = pixels.patterned_share;
     return with_masked(camera, pixels.defective, info.width, info.height);
 }
@@ -183,7 +186,7 @@ MovieSpots spots_of(Movie& movie, const std::vector<std::int64_t>& from, const M
     const MovieInfo& info = movie.info();
     const std::int64_t pixels = std::int64_t(info.width) * info.height;
     const std::int64_t frames =
-        std::min({std::int64_t(from.size()), most_spot_frames, std::max<std::int64_t>(most_spot_pixels / pixels, 4)});
+        std::min({std::int64_t(from.size()), max_spot_frames, std::max<std::int64_t>(max_spot_pixels / pixels, 4)});
     const CameraView camera(with_values, info.width, info.height);
     SpotFrames read;
     FrameBlock block;
@@ -225,13 +228,13 @@ Inspection inspect(Movie& movie, const InspectOptions& given) {
 }
 
 bool is_sure(const Estimate& estimate) {
-    constexpr double most_part = 0.1;
-    return estimate.error <= most_part * std::abs(estimate.value);
+    constexpr double max_part = 0.1;
+    return estimate.error <= max_part * std::abs(estimate.value);
 }
 
 bool is_sure_offset(const Estimate& offset_adu, double gain_e_per_adu) {
-    constexpr double most_adu = 10, most_e = 10;
-    return offset_adu.error <= most_adu || offset_adu.error * gain_e_per_adu <= most_e;
+    constexpr double max_adu = 10, max_e = 10;
+    return offset_adu.error <= max_adu || offset_adu.error * gain_e_per_adu <= max_e;
 }
 
 bool is_below_zero(const Estimate& offset_adu) {

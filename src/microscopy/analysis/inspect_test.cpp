@@ -1,4 +1,4 @@
-// Estimates of gain, offset and width on movies whose truth is known: within their stated errors, or withheld.
+// Tests that estimates of gain, offset and width lie within their stated errors of a known truth, or are withheld.
 // SPDX-License-Identifier: MIT
 #include "glint/inspect.hpp"
 
@@ -23,15 +23,15 @@ struct Conditions {
     double gain = 1, offset = 100, background = 10;
     float readnoise_e = 0;
     bool maps = false;
-    float pattern_adu = 0.5f;  ///< with maps: a step of the pixels' offsets, of which there are nine
+    float pattern_adu = 0.5f;  ///< with maps: a step of the pixels' offsets, which have nine values
     std::uint64_t seed = 1;
     int size = 128, frames = 200;
     double spots = 10, sigma_nm = 130, em_gain = 1;
-    double least_photons = 500, most_photons = 2000, on_frames = 3;
+    double min_photons = 500, max_photons = 2000, on_frames = 3;
     bool astigmatic = false;
 };
 
-/// As sCMOS cameras have it: an offset, a gain and a read noise of each pixel.
+/// Maps as of an sCMOS camera: an offset, a gain and a read noise for each pixel.
 void add_maps(Camera& camera, int size, float readnoise_e, float pattern_adu) {
     camera.sensor_width = camera.sensor_height = size;
     for (int k = 0; k < size * size; ++k) {
@@ -41,7 +41,7 @@ void add_maps(Camera& camera, int size, float readnoise_e, float pattern_adu) {
     }
 }
 
-Camera camera_of(const Conditions& c) {
+Camera make_camera(const Conditions& c) {
     Camera camera;
     camera.gain_e_per_adu.scalar = float(c.gain), camera.offset_adu.scalar = float(c.offset);
     camera.readnoise_e.scalar = c.readnoise_e;
@@ -51,7 +51,7 @@ Camera camera_of(const Conditions& c) {
     return camera;
 }
 
-/// What nobody can tell from a movie: the read noise, rms over all pixels.
+/// The value that cannot be estimated from a movie: the read noise, rms over all pixels.
 InspectOptions known_of(const Conditions& c) {
     InspectOptions options;
     options.readnoise_e = c.readnoise_e * (c.maps ? std::sqrt(1 + 15.0 / 97) : 1);
@@ -67,9 +67,9 @@ FrameBlock simulated(const Conditions& c) {
     }
     options.width = options.height = c.size, options.frames = c.frames;
     options.background = c.background, options.spots_per_frame = c.spots, options.seed = c.seed;
-    options.on_frames = c.on_frames, options.photons_min = c.least_photons, options.photons_max = c.most_photons;
+    options.on_frames = c.on_frames, options.photons_min = c.min_photons, options.photons_max = c.max_photons;
     FrameBlock block;
-    Simulation(options, camera_of(c)).read(0, c.frames, block);
+    Simulation(options, make_camera(c)).read(0, c.frames, block);
     return block;
 }
 
@@ -79,7 +79,7 @@ Inspection inspected(FrameBlock block, const InspectOptions& options = {}) {
 
 std::uint16_t* counts_of(FrameBlock& block) { return reinterpret_cast<std::uint16_t*>(block.bytes.data()); }
 
-/// How many of the estimates were made, and how many lie within three of their errors of the truth.
+/// How many values were estimated, and how many of them lie within three of their errors of the truth.
 struct Coverage {
     int made = 0, covered = 0;
     void add(const std::optional<Estimate>& estimate, double truth) {
@@ -90,8 +90,8 @@ struct Coverage {
 
 }  // namespace
 
-// Cameras of all kinds: a gain of 0.3 to 3 e-/ADU, an offset of 0 to 500 ADU, a background of 2 to 100 e-. Where light and offset are
-// so low that counts are cut off at 0, nothing is estimated.
+// Cameras of all kinds: a gain of 0.3 to 3 e-/ADU, an offset of 0 to 500 ADU, a background of 2 to 100 e-. If low light
+// and a low offset clip counts at 0, nothing is estimated.
 TEST(Inspect, estimates_lie_within_three_of_their_errors) {
     Coverage gain, offset, sigma;
     int movies = 0;
@@ -110,12 +110,12 @@ TEST(Inspect, estimates_lie_within_three_of_their_errors) {
                 }
     for (const Coverage& one : {gain, offset, sigma}) {
         ASSERT_GT(one.made, 3);
-        // 95 of 100, less four standard errors of a binomial share
+        // 95 of 100, less four standard errors of a binomial share.
         EXPECT_GE(one.covered, 0.95 * one.made - 4 * std::sqrt(one.made * 0.95 * 0.05)) << "of " << one.made;
     }
 }
 
-TEST(Inspect, tells_no_gain_where_light_does_not_vary) {
+TEST(Inspect, estimates_no_gain_if_light_does_not_vary) {
     const Inspection found = inspected(simulated({.background = 50, .spots = 0.001}));
     EXPECT_FALSE(found.noise.gain_e_per_adu);
     EXPECT_FALSE(found.noise.offset_adu);
@@ -125,8 +125,8 @@ TEST(Inspect, tells_no_gain_where_light_does_not_vary) {
     EXPECT_FALSE(estimated_camera(found, {}));
 }
 
-// With the read noise left out, 6^2 / 0.5 ADU too low.
-TEST(Inspect, an_offset_below_zero_is_not_taken) {
+// Without the read noise, the offset is 6^2 / 0.5 ADU too low.
+TEST(Inspect, an_offset_below_zero_is_refused) {
     const Conditions noisy{.gain = 0.5, .offset = 20, .background = 40, .readnoise_e = 6};
     const FrameBlock block = simulated(noisy);
     const Inspection found = inspected(block), known = inspected(block, known_of(noisy));
@@ -137,14 +137,15 @@ TEST(Inspect, an_offset_below_zero_is_not_taken) {
     EXPECT_FALSE(is_below_zero({-3, 1}));
     const auto movie = memory_movie(block);
     try {
-        tell_values(*movie, camera_of({.gain = 0.5}), {.offset = "`offset=auto`", .gain = "`gain=auto`", .sigma = ""});
-        FAIL() << "it was taken";
+        estimate_parameters(*movie, make_camera({.gain = 0.5}),
+                            {.offset = "`offset=auto`", .gain = "`gain=auto`", .sigma = ""});
+        FAIL() << "it was accepted";
     } catch (const OptionError& error) {
         EXPECT_NE(std::string(error.what()).find("is below 0"), std::string::npos) << error.what();
     }
 }
 
-TEST(Inspect, tells_no_gain_where_counts_are_cut_off) {
+TEST(Inspect, estimates_no_gain_if_counts_are_clipped) {
     FrameBlock block = simulated({.background = 20});
     for (std::size_t k = 0; k < block.bytes.size() / 2; ++k)
         counts_of(block)[k] = std::uint16_t(std::max(counts_of(block)[k] - 122, 0));
@@ -153,8 +154,9 @@ TEST(Inspect, tells_no_gain_where_counts_are_cut_off) {
     EXPECT_NE(found.noise.why_not.find("cut off at 0"), std::string::npos) << found.noise.why_not;
 }
 
-// Given the offset, the gain is the noise over the light; given the gain, the offset is where the noise would be none.
-TEST(Inspect, is_more_certain_the_more_is_known) {
+// With a known offset, the gain follows from noise and light. With a known gain, the offset is where the noise would be
+// 0.
+TEST(Inspect, is_more_certain_if_more_is_known) {
     const Conditions c{.gain = 0.5, .background = 100};
     const FrameBlock block = simulated(c);
     const Inspection nothing = inspected(block);
@@ -171,7 +173,7 @@ TEST(Inspect, is_more_certain_the_more_is_known) {
     }
 }
 
-TEST(Inspect, a_given_offset_that_is_not_the_movies_is_told_and_part_of_the_gains_error) {
+TEST(Inspect, a_wrong_given_offset_is_reported_and_part_of_the_gain_error) {
     const FrameBlock block = simulated({.gain = 0.5, .offset = 103});
     for (const double offset : {100.0, 103.0, 106.0}) {
         InspectOptions given;
@@ -181,13 +183,13 @@ TEST(Inspect, a_given_offset_that_is_not_the_movies_is_told_and_part_of_the_gain
         EXPECT_NEAR(found.noise.gain_e_per_adu->value, 0.5, 3 * found.noise.gain_e_per_adu->error) << offset;
         EXPECT_EQ(is_sure(*found.noise.gain_e_per_adu), offset == 103);
         EXPECT_EQ(found.contradiction.empty(), offset == 103) << found.contradiction;
-        // Read noise adds to the variance, so that it explains an offset that is too high, never one that is too low.
+        // Read noise adds to the variance. It can explain an offset that is too high, but not one that is too low.
         EXPECT_EQ(found.contradiction.find("would explain it") != std::string::npos, offset == 106);
         EXPECT_EQ(found.contradiction.find("no read noise") != std::string::npos, offset == 100);
     }
 }
 
-TEST(Inspect, an_offset_above_the_counts_is_told) {
+TEST(Inspect, reports_an_offset_above_the_counts) {
     const FrameBlock block = simulated({.frames = 40});  // 100 ADU and 10 of light
     InspectOptions given;
     given.offset_adu = 130;
@@ -208,22 +210,23 @@ TEST(Inspect, takes_the_excess_noise_of_an_EM_register_into_account) {
     EXPECT_EQ(estimated_camera(found, known)->kind, CameraKind::EMCCD);
 }
 
-// On a dark background, places of the same predicted light are between molecules and on bright ones, whose noise is no outlier.
+// On a dark background, places with the same predicted light lie between molecules and on bright molecules. The noise
+// of the bright ones is no outlier.
 TEST(Inspect, keeps_the_noise_of_bright_molecules) {
     for (const double spots : {12.5, 50.0}) {
         const Inspection found =
-            inspected(simulated({.background = 2, .spots = spots, .least_photons = 3000, .most_photons = 5000}));
+            inspected(simulated({.background = 2, .spots = spots, .min_photons = 3000, .max_photons = 5000}));
         ASSERT_TRUE(found.noise.gain_e_per_adu) << found.noise.why_not;
         EXPECT_NEAR(found.noise.gain_e_per_adu->value, 1, 3 * found.noise.gain_e_per_adu->error);
         EXPECT_NEAR(found.noise.offset_adu->value, 100, 3 * found.noise.offset_adu->error);
     }
 }
 
-// Other frames tell nothing of molecules that are on in one alone. Were the mean of every sample known, the gain's error would be 2.7 % by
-// the Cramer-Rao bound of the line (differences of order 6, of 10 % of the frequencies); predicted by other frames and pixels beyond the
-// 7x7 alone, it is 8 %.
+// Molecules that are on in only one frame cannot be predicted from other frames. With every mean known, the gain error
+// would be 2.7 %, the Cramer-Rao bound of the line (differences of order 6, of 10 % of the frequencies). Predicted from
+// other frames and from pixels outside the 7x7, it is 8 %.
 TEST(Inspect, predicts_the_light_of_molecules_that_are_on_once) {
-    Conditions c{.background = 60, .readnoise_e = 1.6f, .spots = 50, .least_photons = 500, .most_photons = 1500};
+    Conditions c{.background = 60, .readnoise_e = 1.6f, .spots = 50, .min_photons = 500, .max_photons = 1500};
     c.on_frames = 1;
     const Inspection found = inspected(simulated(c), known_of(c));
     ASSERT_TRUE(found.noise.gain_e_per_adu) << found.noise.why_not;
@@ -231,7 +234,7 @@ TEST(Inspect, predicts_the_light_of_molecules_that_are_on_once) {
     EXPECT_LT(found.noise.gain_e_per_adu->error, 1.5 * 0.027);
 }
 
-// Ten flashes of 3,000 e-: counted in, they would make the typical variance four times as large.
+// Ten flashes of 3,000 e-. If included, they would make the typical variance four times as large.
 TEST(Inspect, leaves_out_cosmic_rays) {
     FrameBlock block = simulated({});
     for (std::size_t k = 0; k < block.bytes.size() / 2; k += 320009)
@@ -242,10 +245,10 @@ TEST(Inspect, leaves_out_cosmic_rays) {
     EXPECT_NEAR(found.noise.offset_adu->value, 100, 3 * found.noise.offset_adu->error);
 }
 
-// Where too little light does not tell the gain, it does not spoil the width.
+// If there is too little light for a gain, the width is still correct.
 TEST(Inspect, measures_the_width_of_dim_spots_without_the_gain) {
     Conditions c{.gain = 15.6, .offset = 200, .background = 120, .readnoise_e = 74};
-    c.spots = 3, c.em_gain = 300, c.least_photons = 200, c.most_photons = 600;
+    c.spots = 3, c.em_gain = 300, c.min_photons = 200, c.max_photons = 600;
     InspectOptions known = known_of(c);
     known.em_gain = 300;
     const Inspection found = inspected(simulated(c), known);
@@ -277,8 +280,8 @@ TEST(Inspect, leaves_out_saturated_areas_and_empty_frames) {
     }
 }
 
-// A pixel with a higher offset has no more noise for it.
-TEST(Inspect, does_not_take_patterns_of_the_sensor_for_light) {
+// A pixel with a higher offset does not have more noise.
+TEST(Inspect, does_not_mistake_sensor_patterns_for_light) {
     const Conditions c{.gain = 1, .background = 4, .readnoise_e = 1.6f, .maps = true, .pattern_adu = 2};
     const Inspection found = inspected(simulated(c), known_of(c));
     ASSERT_TRUE(found.noise.gain_e_per_adu) << found.noise.why_not;
@@ -304,7 +307,7 @@ TEST(Inspect, measures_the_width_of_spots_from_a_start_that_is_far_off) {
         const Inspection found = inspected(simulated({.gain = 0.5, .sigma_nm = sigma_nm}));
         ASSERT_TRUE(found.spots.sigma_px) << found.spots.why_not;
         EXPECT_NEAR(found.spots.sigma_px->value, sigma_nm / 100, 3 * found.spots.sigma_px->error);
-        // 500 to 2000 photons: detected are all but those in pairs
+        // 500 to 2000 photons: all spots are detected except close pairs.
         EXPECT_NEAR(found.spots.per_pixel.value * 128 * 128, 10, 2);
     }
 }
@@ -314,7 +317,7 @@ TEST(Inspect, all_frames_of_a_short_movie_are_read) {
         EXPECT_EQ(inspected(simulated({.size = 32, .frames = frames})).counts.frames, frames);
 }
 
-TEST(Inspect, copes_with_movies_that_say_nothing) {
+TEST(Inspect, copes_with_movies_without_information) {
     for (const int frames : {1, 2, 3}) EXPECT_NE(inspected(simulated({.frames = frames})).noise.why_not, "") << frames;
     EXPECT_NE(inspected(simulated({.size = 8})).noise.why_not, "");
     FrameBlock black = simulated({});
@@ -325,8 +328,8 @@ TEST(Inspect, copes_with_movies_that_say_nothing) {
     EXPECT_NE(found.spots.why_not, "");
 }
 
-// What the counts of each movie say by definition.
-TEST(Inspect, tells_what_movies_of_one_count_and_without_numbers_have) {
+// Reference results for the counts of each movie.
+TEST(Inspect, reports_counts_of_movies_with_one_count_or_without_finite_counts) {
     for (const std::uint16_t count : {std::uint16_t(65535), std::uint16_t(100)}) {
         FrameBlock block = simulated({.size = 32, .frames = 10});
         std::fill_n(counts_of(block), 10 * 32 * 32, count);
@@ -342,18 +345,18 @@ TEST(Inspect, tells_what_movies_of_one_count_and_without_numbers_have) {
     values[5] = NAN, values[6] = INFINITY, values[7] = -INFINITY;
     const MovieCounts some = inspected(floats).counts;
     EXPECT_EQ(some.not_finite, 3);
-    EXPECT_EQ(*some.least_adu, 50);
-    EXPECT_EQ(*some.most_adu, 56);
+    EXPECT_EQ(*some.min_adu, 50);
+    EXPECT_EQ(*some.max_adu, 56);
     EXPECT_EQ(some.background_adu->value, 53);
     std::fill_n(values, 4 * 32 * 32, NAN);
     const MovieCounts none = inspected(floats).counts;
     EXPECT_EQ(none.not_finite, 4 * 32 * 32);
-    EXPECT_FALSE(none.least_adu || none.most_adu || none.background_adu);
+    EXPECT_FALSE(none.min_adu || none.max_adu || none.background_adu);
     EXPECT_NE(none.why_no_saturation, "");
     EXPECT_EQ(none.empty_frames, 0);
 }
 
-TEST(Inspect, reads_the_frames_asked_for_alone) {
+TEST(Inspect, reads_only_the_requested_frames) {
     FrameBlock block = simulated({});
     for (std::size_t k = 0; k < block.bytes.size() / 2; ++k)
         if (k / (128 * 128) < 100) counts_of(block)[k] = 4095;
@@ -361,7 +364,7 @@ TEST(Inspect, reads_the_frames_asked_for_alone) {
     second_half.frames = {100, 200};
     const Inspection found = inspected(std::move(block), second_half);
     EXPECT_EQ(found.counts.frames, 96);  // blocks of eight
-    EXPECT_LT(*found.counts.most_adu, 4095);
+    EXPECT_LT(*found.counts.max_adu, 4095);
     ASSERT_TRUE(found.noise.gain_e_per_adu) << found.noise.why_not;
     EXPECT_NEAR(found.noise.gain_e_per_adu->value, 1, 3 * found.noise.gain_e_per_adu->error);
 }
@@ -379,10 +382,10 @@ TEST(Inspect, refuses_values_out_of_range) {
     EXPECT_THROW(inspected(simulated({.frames = 8}), options), OptionError);
 }
 
-// Nominal gains. The first is of a real camera, whose noise says 1.82.
-// Molecules at all depths of 0.8 um behind a cylindrical lens: no width is that of most. The movie's noise is told all the same.
-TEST(Inspect, tells_no_width_of_spots_that_a_lens_makes_astigmatic) {
-    const Conditions round{.gain = 0.5, .least_photons = 1000, .most_photons = 4000};
+// Molecules at all depths within 0.8 um behind a cylindrical lens, so no single width fits most of them. The noise of
+// the movie is still reported.
+TEST(Inspect, estimates_no_width_of_astigmatic_spots) {
+    const Conditions round{.gain = 0.5, .min_photons = 1000, .max_photons = 4000};
     Conditions astigmatic = round;
     astigmatic.astigmatic = true;
     const Inspection found = inspected(simulated(astigmatic));
@@ -399,8 +402,9 @@ TEST(Inspect, tells_no_width_of_spots_that_a_lens_makes_astigmatic) {
     }
 }
 
-// Half of the molecules are 1.7 times as wide as the others. In crowds the default remains: free widths hide pairs there.
-TEST(Inspect, recommends_a_free_width_where_lone_spots_differ) {
+// Half of the molecules are 1.7 times as wide as the rest. In crowds the default remains, because free widths hide
+// pairs there.
+TEST(Inspect, recommends_a_free_width_if_lone_spots_differ) {
     const auto mixed = [](double spots) {
         const FrameBlock narrow = simulated({.frames = 40, .spots = spots}),
                          wide = simulated({.seed = 2, .frames = 40, .spots = spots, .sigma_nm = 220});
@@ -420,13 +424,14 @@ TEST(Inspect, recommends_a_free_width_where_lone_spots_differ) {
     }
 }
 
-// Ten times the photons that there are have a third of the relative errors, beyond which widths along x and y differ.
-TEST(Inspect, a_gain_that_is_far_too_large_is_no_astigmatic_lens) {
+// With ten times the true photons, the relative errors are a third. Widths along x and y then differ beyond these
+// errors.
+TEST(Inspect, a_far_too_large_gain_is_not_mistaken_for_an_astigmatic_lens) {
     InspectOptions wrong;
     wrong.offset_adu = 100, wrong.gain_e_per_adu = 1;
-    const Inspection found = inspected(simulated({.gain = 0.1, .least_photons = 100, .most_photons = 300}), wrong);
+    const Inspection found = inspected(simulated({.gain = 0.1, .min_photons = 100, .max_photons = 300}), wrong);
     ASSERT_TRUE(found.spots.sigma_px) << found.spots.why_not;
-    EXPECT_NEAR(found.spots.sigma_px->value, 1.3, 0.1 * 1.3);  // as is_sure() has it
+    EXPECT_NEAR(found.spots.sigma_px->value, 1.3, 0.1 * 1.3);  // the limit of is_sure()
     EXPECT_NE(found.contradiction.find("gain"), std::string::npos) << found.contradiction;
 }
 
@@ -438,7 +443,8 @@ TEST(Inspect, is_sure_to_a_tenth_and_of_an_offset_to_ten_counts_or_photoelectron
     EXPECT_FALSE(is_sure_offset({225, 11}, 1));
 }
 
-TEST(Inspect, finds_the_gain_of_movies_that_others_made) {
+// Nominal gains, except the first: it belongs to a real camera, whose noise gives 1.82.
+TEST(Inspect, finds_the_gain_of_published_movies) {
     const char* folder = std::getenv("GLINT_DATA");
     if (!folder) GTEST_SKIP() << "GLINT_DATA names no folder of movies";
     const std::filesystem::path data = folder;
@@ -452,28 +458,28 @@ TEST(Inspect, finds_the_gain_of_movies_that_others_made) {
     }
 }
 
-// The noise of empty regions, over that of the camera's maps: 1 where they are right; with a gain twice too large, root 2.
+// The noise of empty regions over that of the camera's maps: 1 if the maps are right, and sqrt(2) with a doubled gain.
 TEST(Inspect, compares_the_noise_with_that_of_a_known_camera) {
     const Conditions c{.background = 20, .readnoise_e = 1.6f, .maps = true, .pattern_adu = 5, .seed = 11};
     const FrameBlock block = simulated(c);
     InspectOptions right, wrong;
-    right.camera = camera_of(c), wrong.camera = right.camera;
+    right.camera = make_camera(c), wrong.camera = right.camera;
     for (float& gain : wrong.camera->gain_e_per_adu.map) gain *= 2;
     for (float& noise : wrong.camera->readnoise_e.map) noise *= 2;
     const Inspection found = inspected(block, right), doubled = inspected(block, wrong);
     ASSERT_TRUE(found.noise_check && doubled.noise_check);
     EXPECT_NEAR(found.noise_check->value, 1, 4 * found.noise_check->error + 0.01);
     EXPECT_EQ(found.contradiction, "");
-    // 20 e- and read noise: (4 * 20 + 4 v) / (2 * 20 + 4 v) of the variance
+    // 20 e- and read noise: (4 * 20 + 4 v) / (2 * 20 + 4 v) of the variance.
     const double v = std::pow(1.6, 2) * (1 + 15.0 / 97);
     EXPECT_NEAR(doubled.noise_check->value, std::sqrt((80 + 4 * v) / (40 + 4 * v)), 0.03);
     EXPECT_NE(doubled.contradiction.find("gain"), std::string::npos) << doubled.contradiction;
-    EXPECT_EQ(found.noise.gain_e_per_adu->value, 1);  // the maps' median
+    EXPECT_EQ(found.noise.gain_e_per_adu->value, 1);  // the median of the maps
     EXPECT_EQ(found.noise.gain_e_per_adu->error, 0);
     EXPECT_EQ(found.noise.offset_adu->error, 0);
     ASSERT_TRUE(found.spots.sigma_px && doubled.spots.photons);
     EXPECT_NEAR(found.spots.sigma_px->value, 1.3, 3 * found.spots.sigma_px->error);
     EXPECT_NEAR(doubled.spots.photons->value / found.spots.photons->value, 2, 0.1);
     EXPECT_TRUE(estimated_camera(found, right)->has_maps());
-    EXPECT_FALSE(inspected(block).noise_check);  // of no camera
+    EXPECT_FALSE(inspected(block).noise_check);  // no camera to compare with
 }

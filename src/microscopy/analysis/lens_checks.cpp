@@ -1,4 +1,4 @@
-// Checks by the elongation of the beads over z, in the slices near the focus.
+// Checks the lens by the elongation of the beads over z, in the slices near the focus.
 // SPDX-License-Identifier: MIT
 #include "analysis/astigmatic_lens.hpp"
 
@@ -15,21 +15,21 @@
 namespace glint {
 namespace {
 
-constexpr double min_elongation = 1.15;   // ratio of widths that determines the axes
+constexpr double min_elongation = 1.15;   // ratio of widths that defines the axes
 constexpr double max_tilt_degrees = 15;   // reduces the elongation by a seventh
 constexpr double min_crossing = 1.08;     // ratio of widths at either end of the slices
 constexpr double min_focal_split = 0.25;  // distance of the foci, in depths of focus
-constexpr double min_peak = 0.25;         // of the highest
-// A lens whose axes are fixed: at most 0.02 in bead stacks of eleven such lenses, at least 0.2 for double helices.
+constexpr double min_peak = 0.25;         // of the highest peak
+// Of lenses with fixed axes: at most 0.02 in bead stacks of eleven lenses. Double helices have at least 0.2.
 constexpr double max_turn = 0.1;
-constexpr double never_round = 0.1;  // elongation of the tenth of the slices that are the roundest
+constexpr double never_round = 0.1;  // elongation of the roundest tenth of the slices
 
 double ratio_of(double elongation) {
     const double e = std::min(std::abs(elongation), 0.99);
     return std::sqrt((1 + e) / (1 - e));
 }
 
-/// How the points (along_axes, along_diagonals) of the slices in focus lie.
+/// The distribution of the points (along_axes, along_diagonals) of the slices in focus.
 struct Axes {
     double twice = 0;                     ///< angle of the principal axis through the origin, radians: twice the tilt
     double turn = 0;                      ///< sum of squares across that axis over the one along it
@@ -65,7 +65,7 @@ struct Focus {
 };
 
 std::optional<Focus> focus_of(const std::vector<double>& z, const std::vector<double>& squares) {
-    constexpr double near_focus = 1.5;  // of the least squared width
+    constexpr double near_focus = 1.5;  // of the smallest squared width
     const std::size_t n = z.size(),
                       least = std::size_t(std::min_element(squares.begin(), squares.end()) - squares.begin());
     std::size_t first = least, last = least;
@@ -106,9 +106,8 @@ void refuse_no_astigmatism(const ShapesOverZ& shapes, const InFocus& in_focus, c
     if (split >= min_focal_split * depth) return;
     throw InputError(fmt::format(
         "{}: the lens has no astigmatism: both widths are smallest at the same z, within {:.0f} nm at a depth of focus "
-        "of "
-        "{:.0f} nm, and cannot tell one side of the focus from the other. Is the cylindrical lens in? As it is, fit in "
-        "2D, with the `psf` that `glint inspect` says of a movie",
+        "of {:.0f} nm, so they cannot distinguish the two sides of the focus. Is the cylindrical lens in? Without it, "
+        "fit in 2D, with the `psf` that `glint inspect` recommends for a movie",
         name, 1000 * split, 1000 * depth));
 }
 
@@ -116,10 +115,11 @@ void refuse_tilt(const Axes& axes, const std::string& name) {
     if (axes.best_ratio < min_elongation || std::abs(axes.tilt_degrees()) <= max_tilt_degrees) return;
     const double one = axes.tilt_degrees() < 0 ? axes.tilt_degrees() + 90 : axes.tilt_degrees();
     throw InputError(fmt::format(
-        "{}: the lens's axes are tilted by {:.0f} degrees against the pixels (the other axis by {:.0f}): "
-        "widths differ by up to {:.2f} times along those axes, {:.2f} times along x and y. Turn the "
-        "cylindrical lens or the camera until the beads stretch along rows and columns; as it is, fit in 2D, "
-        "with the `psf` that `glint inspect` says of a movie",
+        "{}: the lens's axes are rotated by {:.0f} degrees relative to the pixels (the other axis by {:.0f}): widths "
+        "differ "
+        "by up to {:.2f} times along those axes, {:.2f} times along x and y. Turn the cylindrical lens or the camera "
+        "until the beads stretch along rows and columns. Otherwise fit in 2D, with the `psf` that `glint inspect` "
+        "recommends for a movie",
         name, one, one - 90, axes.best_ratio, axes.xy_ratio));
 }
 
@@ -133,9 +133,9 @@ void refuse_no_crossing(const ShapesOverZ& shapes, const InFocus& in_focus, cons
     }
     if (low < 1 / min_crossing && high > min_crossing) return;
     throw InputError(
-        fmt::format("{}: the widths do not cross: sigma x over sigma y runs from {:.2f} to {:.2f}, and must go from "
-                    "below {:.2f} to above {:.2f}. Is the cylindrical lens in, and does the stack reach both sides of "
-                    "the focus?",
+        fmt::format("{}: the widths do not cross: sigma x over sigma y ranges from {:.2f} to {:.2f}, but must go from "
+                    "below {:.2f} to above {:.2f}. Is the cylindrical lens in, and does the stack contain both sides "
+                    "of the focus?",
                     name, low, high, 1 / min_crossing, min_crossing));
 }
 
@@ -167,8 +167,7 @@ void refuse_double_helix(const ShapesOverZ& shapes, const std::string& name) {
     if (axes.turn <= max_turn || elongations[elongations.size() / 10] <= never_round) return;
     throw InputError(fmt::format(
         "{}: the beads are elongated in every slice, and the direction turns with z: this is a double helix (two "
-        "lobes), "
-        "not an astigmatic lens, whose beads stretch along two fixed directions. glint has no PSF model for it",
+        "lobes), not an astigmatic lens, whose beads stretch along two fixed directions. glint has no PSF model for it",
         name));
 }
 

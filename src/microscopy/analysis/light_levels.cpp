@@ -1,4 +1,4 @@
-// Means and variances of levels of light, without the light's own changes.
+// Computes means and variances of light levels, without the changes of the light itself.
 // SPDX-License-Identifier: MIT
 #include "analysis/light_levels.hpp"
 
@@ -16,11 +16,11 @@ namespace glint {
 namespace {
 
 constexpr double drift_significance = 4;  // standard errors, of the mean over the sensor
-constexpr int most_ramp_levels = 10;      // enough to see a bend; each more is memory
-constexpr std::int64_t least_ramp_frames = 20;
+constexpr int max_ramp_levels = 10;       // enough to see a bend; more levels need more memory
+constexpr std::int64_t min_ramp_frames = 20;
 constexpr std::int64_t frames_of_a_level = 50;
-constexpr double least_ramp = 1.5;   // brightest to dimmest level
-constexpr double safe_distance = 5;  // standard deviations: what is cut off beyond changes the variance by 1e-5 of it
+constexpr double min_ramp = 1.5;     // brightest to dimmest level
+constexpr double safe_distance = 5;  // standard deviations; clipping beyond changes the variance by 1e-5
 
 double mean_of_map(const std::vector<float>& map) {
     double sum = 0;
@@ -28,10 +28,10 @@ double mean_of_map(const std::vector<float>& map) {
     return sum / double(map.size());
 }
 
-/// Marks also the pixels whose counts might have been cut off: of those that were not by chance, the variance is too small.
+/// Also marks pixels whose counts might have been clipped. Their variance is too small, since only lower counts remain.
 void mark_near_saturation(const std::vector<float>& dark_mean, Level& level) {
     const auto reach_it = std::count(level.saturated.begin(), level.saturated.end(), 1);
-    if (reach_it < 2 && !fills_bits(level.saturation_adu)) {  // none, or a pixel that is stuck
+    if (reach_it < 2 && !fills_bits(level.saturation_adu)) {  // none, or a stuck pixel
         std::fill(level.saturated.begin(), level.saturated.end(), 0);
         return;
     }
@@ -43,7 +43,7 @@ void mark_near_saturation(const std::vector<float>& dark_mean, Level& level) {
     }
 }
 
-/// How many pixels are saturated, where that is more than half of them; else 0.
+/// Returns the number of saturated pixels if it is more than half of them, otherwise 0.
 std::int64_t mostly_saturated(const std::vector<std::uint8_t>& saturated) {
     const auto count = std::count(saturated.begin(), saturated.end(), 1);
     return 2 * std::size_t(count) > saturated.size() ? count : 0;
@@ -53,22 +53,22 @@ void refuse_saturation(const MovieInfo& info, const std::vector<std::uint8_t>& s
                        const char* way_out) {
     if (const std::int64_t count = mostly_saturated(saturated))
         throw InputError(fmt::format(
-            "{}: {} of {} pixels are saturated, or nearly: no count is above {:g} ADU, where they pile up: {}",
+            "{}: {} of {} pixels are saturated or nearly so: no count is above {:g} ADU, and counts pile up there: {}",
             info.name, count, saturated.size(), limit_adu, way_out));
 }
 
-/// The statistics of frames without NaN and infinite counts, of which no order and no median exist.
+/// Returns the statistics of frames. Throws InputError for NaN and infinite counts, which have no order and no median.
 FrameStatistics finite_statistics(Movie& movie, std::int64_t first, std::int64_t count, const Finished& finished) {
     FrameStatistics result = frame_statistics(movie, first, count, finished);
     const auto bad =
         std::count_if(result.variance.begin(), result.variance.end(), [](float v) { return !std::isfinite(v); });
     if (bad > 0)
-        throw InputError(fmt::format("{}: {} of {} pixels have counts that are no finite numbers: give the raw movie",
+        throw InputError(fmt::format("{}: {} of {} pixels have counts that are not finite: give the raw movie",
                                      movie.info().name, bad, result.variance.size()));
     return result;
 }
 
-/// Variance of the frames' means, from their mean and from their differences.
+/// Variances of the frames' means: from their mean, and from their differences.
 double variance_of_all(const std::vector<double>& frame_mean) {
     double mean = 0, squares = 0;
     for (const double m : frame_mean) mean += m / double(frame_mean.size());
@@ -81,11 +81,12 @@ double variance_of_steps(const std::vector<double>& frame_mean) {
     return squares / (2 * double(frame_mean.size() - 1));
 }
 
-/// Takes the changes of the light as a whole out of a variance (eq. 12.2); `frames_vary`: variance of the frames' means.
+/// Subtracts the changes of the light as a whole from a variance (eq. 12.2). `frames_vary` is the variance of the
+/// frames' means.
 LevelNoise without_light(std::vector<float> variance, const std::vector<float>& mean, double frames_vary,
                          double freedom) {
     const double middle = mean_of_map(mean), pixels = double(variance.size());
-    double shape = 0;  // of which the light's variance is part of the pixels'
+    double shape = 0;  // mean square of the relative light
     for (const float m : mean) shape += std::pow(m / middle, 2) / pixels;
     const double light = pixels > shape ? (frames_vary - mean_of_map(variance) / pixels) / (1 - shape / pixels) : 0;
     for (std::size_t k = 0; k < variance.size(); ++k) variance[k] -= float(light * std::pow(mean[k] / middle, 2));
@@ -97,8 +98,9 @@ double freedom_of_steps(std::int64_t frames) {
     return 2 * std::pow(double(frames - 1), 2) / (3 * double(frames) - 4);  // eq. 12.6
 }
 
-/// How much more the light varies slowly than from frame to frame, as a part of its variance, where that is significant; the
-/// same of the dark frames, as of pixels that blink, is no drift of the light.
+/// Returns how much more the light varies slowly than from frame to frame, relative to the variance; 0 if not
+/// significant. Subtracts the same excess in the dark frames, such as from blinking pixels, since it is not a drift of
+/// the light.
 double drift_of(const Level& level, const FrameStatistics& dark) {
     double n = 0, sum = 0, squares = 0, variance = 0;
     for (std::size_t k = 0; k < level.mean.size(); ++k) {
@@ -112,12 +114,12 @@ double drift_of(const Level& level, const FrameStatistics& dark) {
     return sum / n > drift_significance * error && variance > 0 ? sum / variance : 0;
 }
 
-/// Relative square error of a pixel's variance that is about `typical` (eq. 12.3).
+/// Returns the squared relative error of a pixel's variance that is about `typical` (eq. 12.3).
 double error2(const LevelNoise& noise, double typical, double mean_adu) {
     return 2 * (1 + 2 * std::pow(noise.light_spread * mean_adu, 2) / typical) / noise.freedom;
 }
 
-/// Nothing where it is not brighter than the dark: then `mean_adu` says how bright.
+/// Returns nullopt if the level is not brighter than the dark movie. Sets `mean_adu` to its mean above the offset.
 std::optional<Level> level_of(const std::string& name, FrameStatistics light, const FrameStatistics& dark,
                               double& mean_adu) {
     for (std::size_t k = 0; k < light.mean.size(); ++k) light.mean[k] -= dark.mean[k];
@@ -144,13 +146,13 @@ void check_calibration_movie(const MovieInfo& info, const MovieInfo& dark) {
             fmt::format("{}: {} frame has no variance: give at least 2 frames, better 1,000", info.name, info.frames));
     if (info.width != dark.width || info.height != dark.height)
         throw InputError(
-            fmt::format("{} is {}x{} pixels and {} {}x{}: dark and light must be the same part of one sensor",
+            fmt::format("{} is {}x{} pixels, but {} is {}x{}: dark and light must be the same part of one sensor",
                         info.name, info.width, info.height, dark.name, dark.width, dark.height));
 }
 
 FrameStatistics dark_statistics(Movie& movie, const Finished& finished) {
     FrameStatistics dark = finite_statistics(movie, 0, movie.info().frames, finished);
-    if (fills_bits(dark.saturation_adu))  // a quiet camera's counts may end at any other count
+    if (fills_bits(dark.saturation_adu))  // a low-noise camera's counts may end at any other count
         refuse_saturation(movie.info(), dark.saturated, dark.saturation_adu, "give a movie without light");
     return dark;
 }
@@ -167,8 +169,8 @@ Level constant_level(Movie& movie, const FrameStatistics& dark, const Finished& 
     std::optional<Level> level = level_of(info.name, std::move(light), dark, mean_adu);
     if (!level)
         throw InputError(
-            fmt::format("{} is not brighter than the dark movie: its mean is {:.2f} ADU above the offset; "
-                        "were dark and light exchanged?",
+            fmt::format("{} is not brighter than the dark movie: its mean is {:.2f} ADU above the offset. Were dark "
+                        "and light exchanged?",
                         info.name, mean_adu));
     refuse_saturation(info, level->saturated, level->saturation_adu, "give a movie with less light");
     level->told.drift = drift_of(*level, dark);
@@ -180,10 +182,10 @@ Level constant_level(Movie& movie, const FrameStatistics& dark, const Finished& 
 
 std::vector<Level> ramp_levels(Movie& movie, const FrameStatistics& dark, const Finished& finished) {
     const MovieInfo& info = movie.info();
-    if (info.frames < least_ramp_frames)
-        throw InputError(fmt::format("{}: has {} frames, and a ramp has at least {}, better 5,000", info.name,
-                                     info.frames, least_ramp_frames));
-    const std::int64_t parts = std::clamp<std::int64_t>(info.frames / frames_of_a_level, 2, most_ramp_levels);
+    if (info.frames < min_ramp_frames)
+        throw InputError(fmt::format("{}: has {} frames: give a ramp of at least {} frames, better 5,000", info.name,
+                                     info.frames, min_ramp_frames));
+    const std::int64_t parts = std::clamp<std::int64_t>(info.frames / frames_of_a_level, 2, max_ramp_levels);
     std::vector<Level> levels;
     std::int64_t saturated = 0;
     double mean_adu = 0;
@@ -205,10 +207,10 @@ std::vector<Level> ramp_levels(Movie& movie, const FrameStatistics& dark, const 
     const auto [dimmest, brightest] = std::minmax_element(
         levels.begin(), levels.end(), [](const Level& a, const Level& b) { return a.told.mean_adu < b.told.mean_adu; });
     if (saturated == 0 && std::size_t(parts) == levels.size() &&
-        !(brightest->told.mean_adu >= least_ramp * dimmest->told.mean_adu))
+        !(brightest->told.mean_adu >= min_ramp * dimmest->told.mean_adu))
         throw InputError(
-            fmt::format("{}: its light is {:.1f} to {:.1f} ADU above the offset, and that of a ramp rises or falls by "
-                        "half and more: give constant light as `light`",
+            fmt::format("{}: its light is {:.1f} to {:.1f} ADU above the offset, but that of a ramp rises or falls by "
+                        "half or more: give constant light as `light`",
                         info.name, dimmest->told.mean_adu, brightest->told.mean_adu));
     for (Level& level : levels) level.by_steps = level.told.of_ramp = true;
     return levels;

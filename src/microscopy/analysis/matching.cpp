@@ -1,4 +1,5 @@
-// Neighbour search in a grid of cells; assignment by shortest augmenting paths (docs/explanation/theory.md, section 8).
+// Neighbour search in a grid of cells, and assignment by shortest augmenting paths (docs/explanation/theory.md, section
+// 8).
 // SPDX-License-Identifier: MIT
 #include "analysis/points.hpp"
 
@@ -14,7 +15,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Sort key of a point: row of cells (whose edge is the radius), then x.
+/// Sort key of a point: its row of cells (the edge of a cell is the radius), then x.
 struct Cell {
     double row, x_nm;
     int index;
@@ -34,9 +35,9 @@ double largest_of(const std::vector<double>& costs) {
     return largest > 0 ? largest : 1;
 }
 
-/// The state of the assignment: matched pairs, and the dual variables that keep every reduced cost >= 0. Costs are in
-/// units of the largest, so that their sums are finite and keep their digits. An unmatched row costs `single`, more than
-/// any reassignment can save, so that the number of pairs is maximal.
+/// The state of the assignment: matched pairs, and dual variables that keep every reduced cost >= 0. Costs are relative
+/// to the largest cost, so their sums are finite and precise. An unmatched row costs `single_`, more than any
+/// reassignment can save. The number of pairs is therefore maximal.
 class Assignment {
   public:
     Assignment(const Candidates& candidates, std::size_t columns)
@@ -50,7 +51,7 @@ class Assignment {
           distance_(columns, infinity),
           parent_row_(columns, -1) {}
 
-    /// Augments along the shortest path from `start`, which either matches it or leaves one row unmatched.
+    /// Augments along the shortest path from `start`. The path matches `start`, or leaves one row unmatched.
     void augment(int start) {
         reset();
         reach_row(start, 0);
@@ -93,7 +94,7 @@ class Assignment {
             end_distance_ = single, single_row_ = row;
         for (std::size_t k = candidates_.row_begin[row]; k < candidates_.row_begin[row + 1]; ++k) {
             const int column = candidates_.column[k];
-            // Negative only by rounding, which must not reopen a closed column.
+            // Rounding can make the cost negative, which must not reopen a closed column.
             const double reduced_cost = candidates_.cost[k] / largest_cost_ - row_price_[row] - column_price_[column];
             const double way = distance + std::max(reduced_cost, 0.0);
             if (way >= distance_[column]) continue;
@@ -109,8 +110,8 @@ class Assignment {
         for (int column : closed_) column_price_[column] += distance_[column] - end_distance_;
     }
 
-    /// Unmatches the row that is cheapest to leave unmatched; its column becomes the end of the path. -1 if that row is
-    /// the start and nothing changes.
+    /// Unmatches the row that is cheapest to leave unmatched. Returns its column, where the path ends, or -1 if the row
+    /// is the start and nothing changes.
     int leave_single() {
         const int column = column_of_row_[single_row_];
         column_of_row_[single_row_] = -1;
@@ -132,7 +133,7 @@ class Assignment {
     double largest_cost_, single_;
     std::vector<double> row_price_, column_price_;
     std::vector<int> column_of_row_, row_of_column_;
-    // Scratch of one search.
+    // Buffers of one search.
     std::vector<double> distance_;
     std::vector<int> parent_row_, touched_, closed_;
     std::vector<Reached> rows_;

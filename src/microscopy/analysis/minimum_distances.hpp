@@ -1,4 +1,4 @@
-// Squared distances between two sets of points, from each to the nearest of the other: RMSMD (theory.md, section 8).
+// Root mean square minimum distances between two sets of points (RMSMD; theory.md, section 8).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,15 +11,15 @@
 
 namespace glint {
 
-/// The root mean square of distances, summed up over frames.
+/// The root mean square of distances, accumulated over frames.
 class MinimumDistances {
   public:
-    /// From each of the points to the nearest in the tree. Points that are not finite are left out.
+    /// Adds the distance from each finite point to the nearest point in the tree.
     void add(std::span<const Point> points, const Nearest& to) {
         for (const Point& p : points)
             if (const double squared = to.squared(p); std::isfinite(squared)) squares_ += squared, ++count_;
     }
-    /// NaN if there is none.
+    /// Returns NaN without a distance.
     double root_mean_square() const { return root(squares_, count_); }
     static double of_both(const MinimumDistances& a, const MinimumDistances& b) {
         return root(a.squares_ + b.squares_, a.count_ + b.count_);

@@ -1,4 +1,5 @@
-// Which of a camera's values is likeliest wrong: each is changed alone, and the line of the noise says which change explains it.
+// Finds the camera value that is most likely wrong. Changes one value at a time, and compares the resulting noise with
+// the measured line.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -13,11 +14,11 @@ namespace glint {
 namespace {
 
 constexpr double rounding_adu2 = 1.0 / 12;
-constexpr double known_part = 0.03;            // to which the variance at the typical mean is known
+constexpr double known_part = 0.03;            // relative error of the variance at the typical mean
 constexpr double em_gains[] = {10, 5000};      // of cameras in use
 constexpr double readnoises_e[] = {0.7, 2.5};  // of scientific CMOS cameras
 
-/// A camera as its noise has it: variance = slope (mean - offset) + dark.
+/// The noise of a camera: variance = slope (mean - offset) + dark.
 struct NoiseModel {
     double offset = 0, gain = 1, readnoise = 0, em_gain = 1, excess = 1;
 
@@ -31,11 +32,12 @@ struct NoiseModel {
 struct LikelyMistake {
     NoiseModel model;
     std::string words;
-    double cost = 0;        ///< 1 for a value that was fitted and may be any
-    bool is_slope = false;  ///< changes how noise grows with light: of these the likeliest alone is told
+    double cost = 0;        ///< 1 for a fitted value, which can be anything
+    bool is_slope = false;  ///< changes how noise grows with light; only the likeliest of these is reported
 };
 
-/// Sum of squares over the errors: of the variance at the typical mean, and of the slope where it is known.
+/// Returns the squared deviations relative to their errors: of the variance at the typical mean, and of the slope if
+/// known.
 double misfit(const NoiseModel& model, const MovieNoise& noise) {
     const double variance = model.variance(noise.mean_adu);
     if (!(variance > 0)) return 1e9;
@@ -57,14 +59,14 @@ void add_reciprocal_gain(const NoiseModel& given, std::vector<LikelyMistake>& to
 
 void add_excess_noise(const NoiseModel& given, std::vector<LikelyMistake>& to) {
     LikelyMistake one{given,
-                      given.excess > 1 ? "the EM gain, for this camera has no excess noise"
+                      given.excess > 1 ? "the EM gain, since this camera has no excess noise"
                                        : "the excess noise of an EM register, which is missing (`em_gain`)",
                       0, true};
     one.model.excess = given.excess > 1 ? 1 : 2;
     to.push_back(one);
 }
 
-/// Given for a camera that has none, or that was used without.
+/// The EM gain was given for a camera without one, or the movie was recorded without it.
 void add_no_em_gain(const NoiseModel& given, std::vector<LikelyMistake>& to) {
     if (given.em_gain == 1) return;
     LikelyMistake one{given, "", 0, true};
@@ -74,8 +76,8 @@ void add_no_em_gain(const NoiseModel& given, std::vector<LikelyMistake>& to) {
     to.push_back(one);
 }
 
-/// Forgotten as a whole, multiplication and excess noise, beside a gain in e-/ADU without it. Another gain would explain the same
-/// slope, but is hardly mistaken by so much.
+/// Both the multiplication and the excess noise are missing, and the gain in e-/ADU is the gain without them. Another
+/// gain would explain the same slope, but is rarely wrong by such a factor.
 void add_em_gain(const NoiseModel& given, const MovieNoise& noise, std::vector<LikelyMistake>& to) {
     if (given.em_gain > 1 || given.excess > 1.5 || !(noise.mean_adu > given.offset)) return;
     LikelyMistake one{given, "", 0};
@@ -87,7 +89,8 @@ void add_em_gain(const NoiseModel& given, const MovieNoise& noise, std::vector<L
     to.push_back(one);
 }
 
-/// The read noise in ADU depends on the gain: bisection on a logarithmic scale, where more gain is less variance.
+/// The read noise in ADU depends on the gain. The gain is therefore found by bisection on a logarithmic scale; a higher
+/// gain means less variance.
 void add_other_gain(const NoiseModel& given, const MovieNoise& noise, std::vector<LikelyMistake>& to) {
     if (!(noise.mean_adu > given.offset)) return;
     LikelyMistake one{given, "", 1, true};
@@ -110,12 +113,12 @@ void add_other_offset(const NoiseModel& given, const MovieNoise& noise, std::vec
     to.push_back(one);
 }
 
-/// Up to a noise that cameras have.
+/// Considers only read noises that cameras have.
 void add_read_noise(const NoiseModel& given, const MovieNoise& noise, std::vector<LikelyMistake>& to) {
-    constexpr double most_e = 20;
+    constexpr double max_e = 20;
     const double more = noise.variance_adu2 - given.variance(noise.mean_adu);
     const double square = std::pow(given.readnoise, 2) + more * given.gain * given.gain;
-    if (!(square >= 0 && square < std::pow(most_e * given.em_gain, 2)) || !(noise.mean_adu > given.offset)) return;
+    if (!(square >= 0 && square < std::pow(max_e * given.em_gain, 2)) || !(noise.mean_adu > given.offset)) return;
     LikelyMistake one{given, "", 1};
     one.model.readnoise = std::sqrt(square);
     const bool is_forgotten = given.readnoise == 0 && given.em_gain == 1;
@@ -133,7 +136,7 @@ NoiseModel model_of(const Camera& camera) {
 
 }  // namespace
 
-std::string likeliest_mistake(const MovieNoise& noise, const Camera& camera) {
+std::string find_wrong_camera_value(const MovieNoise& noise, const Camera& camera) {
     constexpr double significant = 16, nearly_as_likely = 4, explained = 16;
     if (camera.has_maps() || !(noise.variance_adu2 > 0)) return "";
     const NoiseModel given = model_of(camera);
@@ -146,7 +149,7 @@ std::string likeliest_mistake(const MovieNoise& noise, const Camera& camera) {
     const auto badness = [&](const LikelyMistake& one) { return misfit(one.model, noise) + one.cost; };
     double best = badness(all.front());
     for (const LikelyMistake& one : all) best = std::min(best, badness(one));
-    if (best > explained) return "no value of the camera alone explains the noise: several are wrong";
+    if (best > explained) return "no single value of the camera explains the noise: several are wrong";
     std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) { return badness(a) < badness(b); });
     std::string text = "likeliest wrong: ";
     bool told = false, slope_told = false;

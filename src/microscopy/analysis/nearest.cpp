@@ -1,4 +1,4 @@
-// A k-d tree: split at the median along the longest edge of a node's box; searched nearest box first.
+// A k-d tree. A node is split at the median along the longest edge of its box. The nearest box is searched first.
 // SPDX-License-Identifier: MIT
 #include "analysis/points.hpp"
 
@@ -47,7 +47,7 @@ void Nearest::add_node(std::size_t begin, std::size_t end) {
     add_node(middle, end);
 }
 
-/// From a point to the box; 0 inside it.
+/// Returns the squared distance from a point to the box, or 0 inside the box.
 double Nearest::Node::squared(const Point& p) const {
     double sum = 0;
     for (const auto axis : axes) {

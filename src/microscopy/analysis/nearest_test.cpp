@@ -1,4 +1,4 @@
-// Tests of the k-d tree against brute force, and of crowds that would make it slow.
+// Tests the k-d tree against brute force, and with crowds that could make it slow.
 // SPDX-License-Identifier: MIT
 #include "analysis/points.hpp"
 
@@ -22,7 +22,7 @@ double by_brute_force(const std::vector<Point>& points, const Point& p, std::siz
     return best;
 }
 
-/// Half of the points evenly, half in tight crowds, some of them twice; flat or in space.
+/// Half of the points are spread evenly, and half lie in tight crowds. Some occur twice. In the plane or in space.
 std::vector<Point> some_points(std::mt19937& random, std::size_t n, double depth_nm) {
     std::uniform_real_distribution<double> at(0, 1);
     std::vector<Point> points(n);
@@ -53,7 +53,7 @@ TEST(Nearest, agrees_with_brute_force) {
         }
 }
 
-TEST(Nearest, none_is_infinitely_far) {
+TEST(Nearest, without_points_the_distance_is_infinite) {
     const std::vector<Point> none, one{{1, 2, 3}}, nowhere{{NAN, 0, 0}, {0, infinity, 0}};
     EXPECT_EQ(Nearest(none).squared({}), infinity);
     EXPECT_EQ(Nearest(nowhere).squared({}), infinity);
@@ -62,7 +62,7 @@ TEST(Nearest, none_is_infinitely_far) {
     EXPECT_EQ(Nearest(one).squared({1, 2, 5}), 4);
 }
 
-// All of a hundred thousand points are as near as the nearest: a tree without boxes looks at each, each time.
+// All of a hundred thousand points are equally near. A tree without boxes would visit every point in each search.
 TEST(Nearest, a_crowd_at_one_place_is_passed_over_as_a_whole) {
     std::vector<Point> points(100000, Point{500, 500, 0});
     const Nearest tree(points);

@@ -1,4 +1,4 @@
-// NeNA: the precision from nearest neighbours in frames that follow each other (theory.md, section 14.1).
+// NeNA: estimates the precision from nearest neighbours in consecutive frames (theory.md, section 14.1).
 // SPDX-License-Identifier: MIT
 #include "analysis/nena.hpp"
 
@@ -13,10 +13,10 @@
 namespace glint {
 namespace {
 
-constexpr double linked_share =
-    0.1;  // of localizations that have a neighbour in the next frame; a blink of one frame and a half has a third
+/// Share of localizations with a neighbour in the next frame. Blinks of 1.5 frames have a share of a third.
+constexpr double linked_share = 0.1;
 
-/// Median over the pairs that are one molecule (nearly all that are within 4 precisions) of what their rows state.
+/// Returns the median of the stated precisions over pairs of one molecule (nearly all pairs within 4 precisions).
 double stated_nm(const FrameNeighbors& neighbors, std::span<const FramePair> pairs, const Localizations& table,
                  double precision_nm) {
     if (table.lpx_px.size() != table.size() || table.lpy_px.size() != table.size()) return Measured{}.nm;
@@ -48,8 +48,8 @@ bool has_few_pairs(const FrameNeighbors& neighbors, const Nena& nena) {
 
 std::string linked_caveat(const Localizations& table) {
     if (!is_linked(table)) return "";
-    return "blinks were linked to one row each, so that neighbours in the next frame are different blinks, and NeNA's "
-           "figures are not to be relied on: give the table from before linking";
+    return "blinks were linked to one row each, so neighbours in the next frame are different blinks and NeNA is not "
+           "reliable: give the table from before linking";
 }
 
 double step_of_positions_nm(const FrameNeighbors& neighbors, double pixel_size_nm) {

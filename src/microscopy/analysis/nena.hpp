@@ -1,4 +1,4 @@
-// NeNA from pairs that were found already.
+// NeNA from pairs that are already known.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,32 +11,33 @@
 
 namespace glint {
 
-/// The pairs' distances, nm, in the order of frames.
+/// Returns the distances of the pairs in nm, in the order of frames.
 std::vector<float> distances_nm(std::span<const FramePair> pairs, double pixel_size_nm);
 
-/// Of all distances up to a radius far beyond the precision. Fills all but `lag` and `stated`.
+/// Fits NeNA to all distances up to a radius far beyond the precision. Fills all fields except `lag` and `stated_nm`.
 Nena fit_nena(std::span<const float> distances_nm);
 
-/// The same with the shape of the correction terms as in `whole`, for a part of its field with few
-/// pairs; `precision` and `pairs` alone.
+/// Fits a part of the field with few pairs, with the shape of the correction terms from `whole`. Fills only `precision`
+/// and `pairs`.
 Nena fit_nena_of_part(std::span<const float> distances_nm, const NenaShape& whole);
 
-/// Within which neighbours are looked for: more than any precision, less than the distance of molecules that one frame has apart.
+/// Search radius for neighbours: larger than any precision, smaller than the distance between molecules in one frame.
 inline constexpr double nena_radius_px = 3;
 
-/// The pairs are those of `lag` within nena_radius_px.
+/// `pairs` must be the pairs of `lag` within nena_radius_px.
 Nena nena_of(const FrameNeighbors& neighbors, std::span<const FramePair> pairs, const Localizations& table, int lag);
 
-/// Whether so few localizations have a neighbour in the next frame that blinks may be linked to one row each.
+/// Returns whether so few localizations have a neighbour in the next frame that blinks may be linked to one row each.
 bool has_few_pairs(const FrameNeighbors& neighbors, const Nena& nena);
 
-/// That NeNA does not hold where blinks were linked to one row each; empty where they were not.
+/// Returns a warning that NeNA does not hold if blinks were linked to one row each. Empty if they were not.
 std::string linked_caveat(const Localizations& table);
 
-/// Between a position and the next that single precision has, nm, where the table lies farthest from 0.
+/// Returns the step between single-precision positions in nm, at the largest coordinate of the table.
 double step_of_positions_nm(const FrameNeighbors& neighbors, double pixel_size_nm);
 
-/// NeNA's precision, and no less than that step; where the table is linked, or may be, or NeNA tells none, the median of what rows state, if they do. NaN: unknown.
+/// Returns NeNA's precision, but at least the step of positions. If the table is linked (or may be), or if NeNA has no
+/// result, returns the median of the stated precisions, if any. NaN: unknown.
 double precision_for_frc(const FrameNeighbors& neighbors, const Nena& nena, const Localizations& table);
 
 }  // namespace glint

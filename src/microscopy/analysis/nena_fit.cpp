@@ -1,4 +1,5 @@
-// The histogram's scale from its own width, then fits by maximum likelihood, and their errors by a jackknife over blocks of frames.
+// Sets the histogram's scale from a first estimate, fits by maximum likelihood, and estimates errors by a jackknife
+// over blocks of frames.
 // SPDX-License-Identifier: MIT
 #include "analysis/nena.hpp"
 
@@ -19,21 +20,23 @@ constexpr std::size_t fewest_pairs = 100, jackknife_blocks = 20;
 constexpr double range = 10;  // of the histogram, in first estimates of the precision
 constexpr int bins = 100;
 
-// The width of the Gaussian is a share of its place, so that it cannot stand for what lies near 0: that is one molecule.
+// The width of the Gaussian is a share of its position, so it cannot describe distances near 0, which belong to one
+// molecule.
 enum Parameter { sigma, spread, one_molecule, gauss, gauss_place, gauss_share, linear, parameters };
 using NenaValues = std::array<double, parameters>;
 
-/// A first estimate: of points around their molecule the density in the plane falls to half at 2 sqrt(ln 2) sigma.
+/// Returns a first estimate. For points around their molecule, the density in the plane falls to half at 2 sqrt(ln 2)
+/// sigma.
 double first_precision(std::span<const float> distances_nm) {
     std::vector<float> nearest(distances_nm.begin(), distances_nm.end());
-    // The nearest tenth lies where the density is about at its top.
+    // The nearest tenth lies near the maximum of the density.
     std::sort(nearest.begin(), nearest.end());
     const std::size_t top = std::max<std::size_t>(nearest.size() / 10, 20);
     const double far_nm = nearest.back();
     const auto squared = [&](std::size_t k) { return std::max(double(nearest[k]) * nearest[k], 1e-12); };
     const double density = double(top) / squared(top);
     const std::size_t step = std::max<std::size_t>(nearest.size() / 40, 10);
-    // Beyond the molecules the density is that of strangers; the ring of the largest distances has only these.
+    // Far from a molecule, only other molecules contribute. The ring of the largest distances measures their density.
     const std::size_t outer =
         std::size_t(std::lower_bound(nearest.begin(), nearest.end(), 0.7 * far_nm) - nearest.begin());
     const double strangers = double(nearest.size() - outer) / std::max(squared(nearest.size() - 1) * 0.51, 1e-12);
@@ -45,7 +48,7 @@ double first_precision(std::span<const float> distances_nm) {
     return 0.25 * far_nm;
 }
 
-/// The bins' expected counts (eq. 14.2); a spread of infinity is eq. 14.1.
+/// Expected counts of the bins (eq. 14.2). An infinite spread gives eq. 14.1.
 struct Model {
     double bin_nm;
     bool one_precision;
@@ -75,7 +78,7 @@ struct Bounds {
     NenaValues low, high;
 };
 
-/// Distances as counts, and the part of each block of frames in them.
+/// Histogram of distances, in total and for each block of frames.
 struct Histogram {
     double bin_nm = 0;
     std::vector<double> counts = std::vector<double>(bins, 0);
@@ -107,7 +110,7 @@ PoissonFit best_fit(const Histogram& histogram, const Model& model, const Bounds
     return best;
 }
 
-/// Fits without each block of frames, for the standard errors of figures.
+/// Fits without each block of frames, for the standard errors of derived values.
 class Jackknife {
   public:
     Jackknife(const Histogram& histogram, const Model& model, const Bounds& bounds, const PoissonFit& fit)
@@ -134,7 +137,8 @@ class Jackknife {
     std::vector<std::vector<double>> without_;
 };
 
-// The precision's square is distributed as spread sigma^2 / Gamma(spread, 1); Wilson and Hilferty's median of Gamma.
+// The squared precision is distributed as spread sigma^2 / Gamma(spread, 1), with Wilson and Hilferty's median of
+// Gamma.
 double median_precision(const std::vector<double>& p) { return p[sigma] * std::pow(1 - 1 / (9 * p[spread]), -1.5); }
 double rms_precision(const std::vector<double>& p) { return p[sigma] * std::sqrt(p[spread] / (p[spread] - 1)); }
 

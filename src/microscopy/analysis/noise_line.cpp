@@ -1,4 +1,4 @@
-// Bins samples by their predicted mean, fits the line, and repeats that without each part of the movie.
+// Bins samples by their predicted mean and fits the line. Repeats this without each part of the movie.
 // SPDX-License-Identifier: MIT
 #include "analysis/noise_line.hpp"
 
@@ -17,11 +17,11 @@
 namespace glint {
 namespace {
 
-constexpr std::size_t least_samples = 2000;
-constexpr double least_in_bin = 30, most_relative_error = 0.2;
+constexpr std::size_t min_samples = 2000;
+constexpr double min_in_bin = 30, max_relative_error = 0.2;
 constexpr double median_of_square = 0.4549;  // of a standard normal number
 constexpr double outlier_squared = 49;       // seven standard deviations
-/// Ends of bins as parts of all samples: molecules, where most of the light is, cover few of them.
+/// Starts of bins as shares of all samples. Molecules have most of the light, but few samples.
 constexpr std::array<double, 16> bin_starts{0,   0.1, 0.2,  0.3,  0.4,  0.5,   0.6,   0.7,
                                             0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999};
 constexpr std::size_t bin_count = bin_starts.size();
@@ -31,10 +31,10 @@ bool is_number(const NoiseSamples& s, std::size_t k) {
            std::isfinite(s.around[k]);
 }
 
-/// Without saturated and painted areas. A pixel that is the same in eight frames by chance is rare where noise is more than a
-/// count, and four of 81 are rarer.
+/// Removes saturated and constant areas. If noise is more than one count, few pixels are the same in eight frames by
+/// chance. Four such pixels among 81 are even rarer.
 NoiseSamples without_dead_areas(const NoiseSamples& from, double saturation_adu) {
-    constexpr int most_still = 3;
+    constexpr int max_still_frames = 3;
     NoiseSamples moving, to;
     moving.overlap = to.overlap = from.overlap;
     for (std::size_t k = 0; k < from.count(); ++k)
@@ -45,19 +45,19 @@ NoiseSamples without_dead_areas(const NoiseSamples& from, double saturation_adu)
         return to;
     }
     for (std::size_t k = 0; k < moving.count(); ++k)
-        if (moving.still[k] <= most_still) to.add(k, moving);
+        if (moving.still[k] <= max_still_frames) to.add(k, moving);
     return to;
 }
 
-/// Whether noise is cut off at 0, as by an offset of 0 or a background that was subtracted.
+/// Returns whether noise is clipped at 0, for example by an offset of 0 or a subtracted background.
 bool is_cut_off(const NoiseSamples& s) {
-    constexpr double most_percent = 0.5;
+    constexpr double max_percent = 0.5;
     double percent = 0;
     for (const std::uint8_t one : s.zero) percent += one;
-    return percent > most_percent * double(s.count());
+    return percent > max_percent * double(s.count());
 }
 
-/// Gauss-Jordan elimination of positive definite equations; a value that says nothing beside the others gets a weight of 0.
+/// Solves positive definite equations by Gauss-Jordan elimination. A redundant variable gets a weight of 0.
 template <std::size_t n>
 std::array<double, n> solved(std::array<std::array<double, n + 1>, n> a) {
     std::array<double, n> scale{};
@@ -78,8 +78,8 @@ std::array<double, n> solved(std::array<std::array<double, n + 1>, n> a) {
     return to;
 }
 
-/// The best linear prediction of the mean by what does not share its noise: binned by it, no sample is selected by its own noise
-/// (eq. 11.4).
+/// Returns the best linear prediction of the mean from values that do not share its noise (eq. 11.4). Binned by the
+/// prediction, no sample is selected by its own noise.
 std::vector<float> predicted_means(const NoiseSamples& s) {
     constexpr std::size_t n = 3;
     const std::array<const std::vector<float>*, n> from{&s.beside, &s.close, &s.around};
@@ -128,17 +128,17 @@ using Bins = std::array<Bin, bin_count>;
 
 struct Line {
     double slope = 0, zero_adu = 0;              // variance = slope (mean - zero)
-    double mean_adu = 0, variance_adu2 = 0;      // a point on it: the weighted middle
-    double slope_error = 0, variance_error = 0;  // by theory, of samples that share no pixels
+    double mean_adu = 0, variance_adu2 = 0;      // a point on the line: the weighted centre
+    double slope_error = 0, variance_error = 0;  // in theory, for samples that share no pixels
 };
 
-/// By least squares. The variance of a bin's variance is the square of the line's own value there, so the weights are not chosen by
-/// the noise (eq. 11.5). `zero`: where it is known.
+/// Fits by least squares. The variance of a bin's variance is the square of the line's value there. The noise itself
+/// therefore does not affect the weights (eq. 11.5). `zero` is the count without noise, if known.
 Line fitted(const Bins& all, const double* zero = nullptr) {
     Line line;
     std::array<double, bin_count> weight{};
     for (std::size_t i = 0; i < bin_count; ++i)
-        if (all[i].count >= least_in_bin) weight[i] = all[i].count / std::pow(all[i].variance / all[i].count + 1e-6, 2);
+        if (all[i].count >= min_in_bin) weight[i] = all[i].count / std::pow(all[i].variance / all[i].count + 1e-6, 2);
     constexpr int passes = 5;
     for (int pass = 0; pass < passes; ++pass) {
         double w = 0, m = 0, v = 0, mm = 0, mv = 0;
@@ -163,9 +163,10 @@ Line fitted(const Bins& all, const double* zero = nullptr) {
     return line;
 }
 
-/// Sums of each part of the movie, without samples whose variance is above both limits: that of their bin and seven standard
-/// deviations of the light that they have themselves. The first alone would take the brightest molecules out of a bin with many dim places, and
-/// the variance of those that remain would be too small for their mean.
+/// Sums the samples of each part of the movie. Leaves out a sample if its variance exceeds two limits: the limit of its
+/// bin, and seven standard deviations for its own light. The limit of the bin alone would remove the brightest
+/// molecules from bins with many dim places. The variance of the remaining samples would then be too small for their
+/// mean.
 std::array<Bins, noise_parts> summed(const NoiseSamples& s, const std::vector<std::size_t>& bin,
                                      const std::array<double, bin_count>& of_bin, const Line& line) {
     std::array<Bins, noise_parts> parts{};
@@ -192,7 +193,8 @@ std::array<double, bin_count> limits_of_bins(const NoiseSamples& s, const std::v
     return limit;
 }
 
-/// Without outliers: hot pixels, cosmic rays. Which they are depends on the line, and the line on them.
+/// Sums without outliers such as hot pixels and cosmic rays. Iterates, because outliers depend on the line and the line
+/// depends on outliers.
 std::array<Bins, noise_parts> without_outliers(const NoiseSamples& s, const std::vector<std::size_t>& bin) {
     constexpr int passes = 3;
     const std::array<double, bin_count> limits = limits_of_bins(s, bin);
@@ -206,7 +208,7 @@ struct Found {
     double gain = 0, offset = 0;
 };
 
-/// Reads gain and offset from lines; what is known already is taken as it is.
+/// Computes gain and offset from lines. Known values are kept.
 class Reading {
   public:
     Reading(const InspectOptions& known, bool whole_counts)
@@ -228,20 +230,21 @@ class Reading {
     bool gain_is_known() const { return known_->gain_e_per_adu.has_value(); }
     bool offset_is_known() const { return known_->offset_adu.has_value(); }
     bool fits_both() const { return !gain_is_known() && !offset_is_known(); }
-    /// How much of the regularities of rounding is left: read noise blurs them, as it blurs a wave with a period of 1 ADU.
+    /// Returns how much of the regularity of rounding remains. Read noise blurs it like a wave with a period of 1 ADU.
     double rounding_left(double gain) const {
         const double blur_adu = known_->readnoise_e / gain;
         return rounding_adu2_ > 0 ? std::exp(-2 * std::pow(std::numbers::pi * blur_adu, 2)) : 0;
     }
     double slope_of(double gain) const { return excess_ * known_->em_gain / gain; }
-    /// The square of the read noise with which an offset that is this much higher fits the same line; below 0: none does.
+    /// Returns the squared read noise with which an offset higher by `higher_adu` fits the same line. Negative if there
+    /// is none.
     double readnoise_e2(double gain, double higher_adu) const {
         return std::pow(known_->readnoise_e, 2) + gain * gain * slope_of(gain) * higher_adu;
     }
 
   private:
     double gain_of(double slope) const { return excess_ * known_->em_gain / slope; }
-    /// By how much the offset is above the line's zero: noise that is there without light.
+    /// Returns how far the offset is above the zero of the line. The difference is the noise without light.
     double shift(double gain) const {
         return (std::pow(known_->readnoise_e / gain, 2) + rounding_adu2_) / slope_of(gain);
     }
@@ -259,7 +262,7 @@ class Reading {
     double excess_, rounding_adu2_;
 };
 
-/// The standard error by leaving out one part after the other.
+/// Estimates the standard errors by leaving out one part after the other.
 Found jackknife(const Reading& reading, const std::array<Bins, noise_parts>& parts, const Bins& all) {
     std::vector<Found> without;
     for (const Bins& part : parts) {
@@ -277,12 +280,12 @@ Found jackknife(const Reading& reading, const std::array<Bins, noise_parts>& par
     return {std::sqrt(error.gain), std::sqrt(error.offset)};
 }
 
-/// Of two estimates of one standard error, neither exact: the jackknife's, which scatters by a sixth with 20 parts, and that of theory,
-/// which takes the samples of a bin for alike.
+/// Combines two estimates of one standard error. Neither is exact: the jackknife with 20 parts scatters by a sixth, and
+/// theory assumes that all samples of a bin are equal.
 double rms_of(double jackknife, double theory) { return std::sqrt(0.5 * (jackknife * jackknife + theory * theory)); }
 
-/// The standard error, and what no number of frames lessens: cameras are linear to a part only, and rounding is no noise of its own
-/// where there is little light (eq. 11.6).
+/// Returns the standard error, including two contributions that more frames do not reduce (eq. 11.6). Cameras are not
+/// exactly linear, and rounding is not independent noise in low light.
 Found error_of(const Reading& reading, const std::array<Bins, noise_parts>& parts, const Bins& all, double overlap) {
     constexpr double linear_part = 0.005, rounding_adu = 0.25, rounding_adu2 = 1.0 / 24;
     Found error = jackknife(reading, parts, all);
@@ -304,13 +307,14 @@ Found error_of(const Reading& reading, const std::array<Bins, noise_parts>& part
     return error;
 }
 
-/// Whether the gain is known well enough to be told. Comparisons with NaN are false.
+/// Returns whether the gain is known well enough to report it. Comparisons with NaN are false.
 bool is_told(const Found& value, const Found& error) {
-    return value.gain > 0 && error.gain < most_relative_error * value.gain && std::isfinite(value.offset) &&
+    return value.gain > 0 && error.gain < max_relative_error * value.gain && std::isfinite(value.offset) &&
            std::isfinite(error.offset);
 }
 
-/// Where the offset alone is given, and the movie's own is another: says so, and the gain's error has in it what the gain would be with that.
+/// Describes the contradiction if only the offset is given and the movie's own offset differs. Adds the resulting
+/// change of the gain to its error.
 std::string offset_contradiction(const InspectOptions& options, const Reading& own,
                                  const std::array<Bins, noise_parts>& parts, const Bins& all, double overlap,
                                  Estimate& gain) {
@@ -321,22 +325,19 @@ std::string offset_contradiction(const InspectOptions& options, const Reading& o
     gain.error = std::hypot(gain.error, gain.value - value.gain);
     const double readnoise_e2 = own.readnoise_e2(value.gain, higher);
     return fmt::format(
-        "the offset of {:g} ADU that is given is not the movie's own, {:.1f} +- {:.1f} ADU with a read noise of {:g} "
-        "e-, where "
-        "the gain is {:.3g} +- {:.2g} e-/ADU: {}",
+        "the given offset of {:g} ADU is not the movie's own, which is {:.1f} +- {:.1f} ADU with a read noise of {:g} "
+        "e-. The gain is then {:.3g} +- {:.2g} e-/ADU: {}",
         offset, value.offset, error.offset, options.readnoise_e, value.gain, error.gain,
-        readnoise_e2 >= 0
-            ? fmt::format("a read noise of {:.2g} e- would explain it; give that, or leave the offset out",
-                          std::sqrt(readnoise_e2))
-            : "no read noise makes it so low; leave it out, or measure it in dark frames");
+        readnoise_e2 >= 0 ? fmt::format("a read noise of {:.2g} e- would explain it; give it, or leave the offset out",
+                                        std::sqrt(readnoise_e2))
+                          : "no read noise makes it so low; leave it out, or measure it in dark frames");
 }
 
 std::string no_range(const MovieNoise& noise) {
     return fmt::format(
-        "the mean counts that its pixels have, {:.0f} to {:.0f} ADU, differ too little, or there are too few frames, "
-        "to tell "
+        "the mean counts of its pixels, {:.0f} to {:.0f} ADU, differ too little, or there are too few frames, to show "
         "how noise grows with light",
-        noise.least_mean_adu, noise.most_mean_adu);
+        noise.min_mean_adu, noise.max_mean_adu);
 }
 
 }  // namespace
@@ -345,26 +346,26 @@ MovieNoise noise_of(NoiseSamples samples, double saturation_adu, bool whole_coun
     samples = without_dead_areas(samples, saturation_adu);
     MovieNoise noise;
     noise.samples = std::int64_t(samples.count());
-    if (samples.count() < least_samples) {
-        noise.why_not = fmt::format("only {} places of its frames show noise that is not cut off, and {} are needed",
-                                    samples.count(), least_samples);
+    if (samples.count() < min_samples) {
+        noise.why_not = fmt::format("only {} places of its frames have noise that is not cut off, but {} are needed",
+                                    samples.count(), min_samples);
         return noise;
     }
     const std::array<Bins, noise_parts> parts = without_outliers(samples, bins_of(predicted_means(samples)));
     const Bins all = sum_of(parts);
-    const auto in_line = [](const Bin& bin) { return bin.count >= least_in_bin; };
+    const auto in_line = [](const Bin& bin) { return bin.count >= min_in_bin; };
     const Line line = fitted(all);
     noise.mean_adu = line.mean_adu, noise.variance_adu2 = line.variance_adu2;
     const Bin &first = *std::find_if(all.begin(), all.end(), in_line),
               &last = *std::find_if(all.rbegin(), all.rend(), in_line);
-    noise.least_mean_adu = first.mean / first.count, noise.most_mean_adu = last.mean / last.count;
+    noise.min_mean_adu = first.mean / first.count, noise.max_mean_adu = last.mean / last.count;
     if (is_cut_off(samples)) {
-        noise.why_not = "its counts are cut off at 0, and so is part of their noise: was a background subtracted?";
+        noise.why_not = "its counts and part of their noise are cut off at 0: was a background subtracted?";
         return noise;
     }
     if (options.offset_adu && !options.gain_e_per_adu && *options.offset_adu >= noise.mean_adu) {
         noise.why_not =
-            fmt::format("the offset of {:g} ADU that is given is not below the counts of a typical pixel, {:.1f} ADU",
+            fmt::format("the given offset of {:g} ADU is not below the counts of a typical pixel, {:.1f} ADU",
                         *options.offset_adu, noise.mean_adu);
         return noise;
     }

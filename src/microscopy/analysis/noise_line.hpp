@@ -1,5 +1,5 @@
-// A movie's noise (theory.md, section 11): samples of it at spatial frequencies that no lens transmits, with the
-// mean counts that they belong to, and the line of variance over mean count, which says what camera it is.
+// Samples the noise of a movie at spatial frequencies that no lens transmits, and fits the line of variance over mean
+// count. The line determines gain and offset (theory.md, section 11).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,35 +13,36 @@
 
 namespace glint {
 
-/// Most frames that are sampled together, and fewest: a sample needs its frame's neighbours.
-constexpr int noise_frames = 8, least_noise_frames = 3;
-/// Parts of a movie for the jackknife.
+/// Maximum and minimum number of frames that are sampled together. A sample needs neighbouring frames.
+constexpr int noise_frames = 8, min_noise_frames = 3;
+/// Number of parts of a movie for the jackknife.
 constexpr int noise_parts = 20;
 
-/// Structure of arrays.
+/// Samples as a structure of arrays.
 struct NoiseSamples {
-    std::vector<float> variance;  ///< squared high-pass difference, whose mean is a pixel's variance, ADU^2
-    std::vector<float> mean;      ///< of the pixels, weighted as they contribute to `variance`, ADU
-    /// Predict `mean` without its noise: by how much the frames before and after are brighter than others there, by how much the
-    /// pixels close by are brighter than in other frames, and the mean around in the same frame.
+    std::vector<float> variance;  ///< squared high-pass difference; its mean is a pixel's variance, ADU^2
+    std::vector<float> mean;      ///< of the pixels, weighted by their contribution to `variance`, ADU
+    /// Predictors of `mean` without its noise. `beside`: how much brighter the frames before and after are than other
+    /// frames. `close`: how much brighter nearby pixels are than in other frames. `around`: the mean of the
+    /// surroundings in the same frame.
     std::vector<float> beside, close, around;
-    std::vector<float> highest;       ///< count of all pixels that contribute in any way
-    std::vector<std::uint8_t> still;  ///< of these, pixels with the same count in all frames of the block
-    std::vector<std::uint8_t> zero;   ///< per cent of the others that are 0
+    std::vector<float> highest;       ///< highest count of all contributing pixels
+    std::vector<std::uint8_t> still;  ///< number of these pixels with the same count in all frames of the block
+    std::vector<std::uint8_t> zero;   ///< percentage of 0 among the counts of the other pixels
     std::vector<std::uint8_t> part;   ///< 0 to noise_parts - 1
-    double overlap = 1;               ///< by how much the variance of a sum is greater than if samples shared no pixels
+    double overlap = 1;               ///< factor on the variance of a sum, because samples share pixels
 
     std::size_t count() const { return mean.size(); }
-    void add(std::size_t k, const NoiseSamples& from);  ///< the k-th sample of `from`
+    void add(std::size_t k, const NoiseSamples& from);  ///< adds sample k of `from`
 };
 
 /// Samples blocks of consecutive frames on a grid.
 class NoiseSampler {
   public:
-    /// For `blocks` blocks of a movie, and no more than about two million samples of them.
+    /// For `blocks` blocks of a movie, with about two million samples at most.
     NoiseSampler(int width, int height, std::int64_t blocks);
 
-    /// Adds the samples of the block's frames `use`, at least least_noise_frames; `block_number`: 0 to blocks - 1.
+    /// Adds samples from the frames `use` of a block, at least min_noise_frames. `block_number` is 0 to blocks - 1.
     void add(const FrameBlock& block, const std::vector<int>& use, std::int64_t block_number);
 
     NoiseSamples take() { return std::move(samples_); }
@@ -56,8 +57,8 @@ class NoiseSampler {
     NoiseSamples samples_;
 };
 
-/// Estimates gain and offset, or one of them where the other is known. Samples with a count of `saturation_adu` or more (0: none)
-/// are left out. `whole_counts`: rounding to whole numbers is part of the noise. `samples` is used up.
+/// Estimates gain and offset, or the one that is unknown. Leaves out samples with a count of `saturation_adu` or more
+/// (0: no limit). If `whole_counts`, rounding to whole numbers is part of the noise.
 MovieNoise noise_of(NoiseSamples samples, double saturation_adu, bool whole_counts, const InspectOptions& options);
 
 }  // namespace glint

@@ -11,21 +11,22 @@
 namespace glint {
 namespace {
 
-// (1 - s)^6 of the shift s: passes only spatial frequencies near 1/2 per pixel on both axes, where the image of a molecule has
-// next to no power (eq. 11.1).
+// The kernel is (1 - s)^6 of the shift s. It passes only spatial frequencies near 1/2 per pixel on both axes, where the
+// image of a molecule has almost no power (eq. 11.1).
 constexpr std::array<double, 7> kernel{1, -6, 15, -20, 15, -6, 1};
 constexpr double kernel_norm = 924;  // sum of its squares
 constexpr int reach = 3, ring_reach = 4, ring_edge = 2 * ring_reach + 1;
 constexpr double ring_pixels = ring_edge * ring_edge - 7 * 7;
-// Pixels close by: the 7x7 without its 3x3, less so much of the 3x3 that their noise and that of the weighted mean are uncorrelated.
+// Nearby pixels: the 7x7 without its 3x3, minus a share of the 3x3 that makes their noise uncorrelated with the noise
+// of the weighted mean.
 constexpr int core_reach = 1;
 constexpr double core_pixels = 3 * 3, close_pixels = 7 * 7 - core_pixels;
 constexpr double core_share = 850.0 / 924 * 850.0 / 924;  // of the squared weights
 constexpr double core_less = (1 - core_share) / close_pixels / (core_share / core_pixels);
 constexpr double wanted_noise_samples = 2e6;
-constexpr int least_step_px = 2;  // nearer differences say nothing new
+constexpr int min_step_px = 2;  // closer differences add no information
 
-/// What the pixels around a place say in one frame; all but `highest` linear in them.
+/// Linear functions of the pixels around a place in one frame.
 struct Response {
     double difference = 0, mean = 0, close = 0, ring = 0;
 };
@@ -37,7 +38,7 @@ double count_of(const std::byte* frame, std::size_t at) {
     return double(value);
 }
 
-/// The counts of a square around a place in the frames of a block.
+/// The counts in a square around a place, in the frames of a block.
 struct NoiseWindows {
     int frames = 0;
     std::array<std::array<double, ring_edge * ring_edge>, noise_frames> counts{};
@@ -96,7 +97,7 @@ std::array<bool, ring_edge * ring_edge> NoiseWindows::is_still() const {
     return still;
 }
 
-/// Of the pixels that are not still, those with a count of 0.
+/// Returns the share of zeros among the counts of pixels that change.
 double NoiseWindows::zero_share(const std::array<bool, ring_edge * ring_edge>& still) const {
     int zeros = 0, all = 0;
     for (std::size_t k = 0; k < still.size(); ++k)
@@ -104,7 +105,8 @@ double NoiseWindows::zero_share(const std::array<bool, ring_edge * ring_edge>& s
     return all > 0 ? double(zeros) / all : 0;
 }
 
-/// The square of the correlation of two differences so many pixels apart, summed along an axis (eq. 11.3).
+/// Returns the squared correlation of differences, summed over shifts by multiples of `step_px` along an axis (eq.
+/// 11.3).
 double overlap_along_axis(int step_px) {
     double sum = 0;
     for (int shift = -2 * reach; shift <= 2 * reach; ++shift) {
@@ -118,7 +120,8 @@ double overlap_along_axis(int step_px) {
     return sum;
 }
 
-/// By how much the frames before and after are brighter than those further off. Patterns of the sensor, which are not light, cancel.
+/// Returns how much brighter the frames before and after are than the more distant frames. Patterns of the sensor,
+/// which are not light, cancel.
 double change_beside(const std::array<Response, noise_frames>& at, int frames, int t) {
     double near = 0, far = 0;
     int nears = 0, fars = 0;
@@ -143,12 +146,12 @@ void NoiseSamples::add(std::size_t k, const NoiseSamples& from) {
 NoiseSampler::NoiseSampler(int width, int height, std::int64_t blocks)
     : width_(width), height_(height), blocks_(std::max<std::int64_t>(blocks, 1)) {
     const double pixels = double(width) * height * double(blocks_) * noise_frames;
-    step_px_ = std::max(least_step_px, int(std::ceil(std::sqrt(pixels / wanted_noise_samples))));
+    step_px_ = std::max(min_step_px, int(std::ceil(std::sqrt(pixels / wanted_noise_samples))));
     const double along = overlap_along_axis(step_px_);
     samples_.overlap = along * along;
 }
 
-/// Parts are of time; in movies of few blocks, stripes of the frame as well.
+/// Returns the part of a sample. Parts are periods of time, and in movies of few blocks also stripes of the frame.
 int NoiseSampler::part_of(std::int64_t block_number, int y) const {
     if (blocks_ >= noise_parts) return int(block_number * noise_parts / blocks_);
     const int stripes = noise_parts / int(blocks_);
@@ -173,7 +176,7 @@ void NoiseSampler::add_place(const FrameBlock& block, const std::vector<int>& us
     const double zero_percent = 100 * windows.zero_share(is_still);
     for (int t = 0; t < frames; ++t) {
         const Response& here = at[std::size_t(t)];
-        // The mean over the frames takes away what does not move, and 1 / frames of the noise (eq. 11.2).
+        // Subtracting the mean over the frames removes everything static, and 1 / frames of the noise (eq. 11.2).
         const double noise = here.difference - difference;
         samples_.variance.push_back(float(noise * noise * frames / (frames - 1)));
         samples_.mean.push_back(float(((frames - 2) * here.mean + mean) / (frames - 1)));

@@ -1,4 +1,4 @@
-// Hot, dead and noisy pixels: those that chance would show less than once in ten sensors of good ones.
+// Finds hot, dead and noisy pixels. Each test gives less than one false alarm in ten sensors of good pixels.
 // SPDX-License-Identifier: MIT
 #include "analysis/transfer_curve.hpp"
 
@@ -12,10 +12,10 @@ namespace glint {
 namespace {
 
 constexpr double false_alarms_per_test = 0.1;  // on a whole sensor
-constexpr double least_noise_ratio = 3;        // of a noisy pixel to the median one
+constexpr double min_noise_ratio = 3;          // of a noisy pixel to the median pixel
 constexpr double dead_response = 0.1;          // of the sensor's slope
 
-/// The z that a normal variable exceeds with this probability.
+/// Returns the z that a normal variable exceeds with this probability.
 double normal_limit(double probability) {
     double low = 0, high = 40;
     for (int i = 0; i < 60; ++i) {
@@ -25,22 +25,22 @@ double normal_limit(double probability) {
     return high;
 }
 
-/// Standard deviation of good pixels: of the values, by their median absolute deviation, or of one measurement, where
-/// that is larger.
+/// Returns the standard deviation of good pixels: that of the values, from their median absolute deviation, or that of
+/// one measurement if it is larger.
 double spread_of(const std::vector<double>& values, double middle, double measurement) {
     std::vector<double> distances;
     for (const double v : values) distances.push_back(std::abs(v - middle));
     return std::max(1.4826 * median(std::move(distances)), measurement);
 }
 
-/// Whether a good pixel without a change in all frames is too rare to be expected: one of rounded counts changes in a
-/// frame with a probability that grows with its noise.
+/// Returns whether a good pixel is unlikely to be constant over all frames. With rounded counts, the probability of a
+/// change in a frame grows with the noise.
 bool constant_is_dead(double variance, std::int64_t frames, double probability) {
     if (!(variance > 0)) return false;
     return double(frames) * std::log(std::erf(0.5 / std::sqrt(2 * variance))) < std::log(probability);
 }
 
-/// Median over the up to eight neighbours of a pixel: a local measure, so that uneven light makes no pixel dead.
+/// Returns the median over the neighbours (up to eight) of a pixel. It is local, so uneven light makes no pixel dead.
 double median_around(const std::vector<float>& map, int width, int height, std::size_t k) {
     std::array<float, 8> values;
     std::size_t n = 0;
@@ -54,7 +54,7 @@ double median_around(const std::vector<float>& map, int width, int height, std::
     return *middle;
 }
 
-/// Whether its noise does not rise with the light, or the light does not reach it as it does its neighbours.
+/// Returns whether the pixel's noise does not rise with the light, or its light is far below that of its neighbours.
 bool is_deaf(const LightResponse& light, const FrameStatistics& dark, double read, int width, int height, double z,
              std::size_t k) {
     const PixelLine& line = light.lines[k];
@@ -78,20 +78,20 @@ void find_faults(const FrameStatistics& dark, const LightResponse* light, Camera
     out.expected_false_alarms = (light ? 5 : 3) * false_alarms_per_test;
     const double read = median(dark.variance), frames = double(dark.frames), offset = median(offsets);
     const double offset_spread = spread_of(offsets, offset, std::sqrt(read / frames));
-    double most_log = 0;
+    double max_log = 0;
     if (!logs.empty()) {
         const double middle = median(logs);
-        most_log = middle +
-                   std::max(z * spread_of(logs, middle, std::sqrt(2 / (frames - 1))), 2 * std::log(least_noise_ratio));
+        max_log =
+            middle + std::max(z * spread_of(logs, middle, std::sqrt(2 / (frames - 1))), 2 * std::log(min_noise_ratio));
     }
     const bool dead_if_constant = constant_is_dead(read, dark.frames, probability);
     for (std::size_t k = 0; k < n; ++k) {
         const double v = dark.variance[k];
-        if (offsets[k] - offset > z * std::hypot(offset_spread, std::sqrt(v / frames)))  // a noisy one's mean is, too
+        if (offsets[k] - offset > z * std::hypot(offset_spread, std::sqrt(v / frames)))  // with the noise of its mean
             out.faults[k] = PixelFault::hot;
         else if ((v <= 0 && dead_if_constant) || (light && is_deaf(*light, dark, read, out.width, out.height, z, k)))
             out.faults[k] = PixelFault::dead;
-        else if (v > 0 && std::log(v) > most_log)
+        else if (v > 0 && std::log(v) > max_log)
             out.faults[k] = PixelFault::noisy;
     }
 }

@@ -9,7 +9,7 @@
 
 namespace glint {
 
-/// A point of a frame or of a whole movie, nm; z is 0 if unknown.
+/// A point of a frame or of a whole movie, in nm. z is 0 if unknown.
 struct Point {
     double x_nm = 0, y_nm = 0, z_nm = 0;
     bool operator==(const Point&) const = default;
@@ -25,17 +25,17 @@ inline double squared_distance(const Point& a, const Point& b) {
     return x * x + y * y + z * z;
 }
 
-/// Finds the nearest of n points in O(log n) on average, after O(n log n) for the tree (Friedman, Bentley and Finkel, ACM TOMS 3,
-/// 209 (1977)). Each node knows the box of its points, so that crowds at one place are passed over as a whole.
-/// Non-finite points are left out. Thread-safe once it is built.
+/// Finds the nearest of n points in O(log n) on average. Building the tree takes O(n log n) (Friedman, Bentley and
+/// Finkel, ACM TOMS 3, 209 (1977)). Each node knows the box of its points, so crowds at one place are skipped as a
+/// whole. Ignores non-finite points. Thread-safe after construction.
 class Nearest {
   public:
     static constexpr std::size_t nobody = std::size_t(-1);
 
     explicit Nearest(std::span<const Point> points);
 
-    /// The squared distance from `p` to the nearest point but for that of index `except`, nm^2; infinity if there is
-    /// none, or if `p` is not finite.
+    /// Returns the squared distance (nm^2) from `p` to the nearest point, except the point with index `except`.
+    /// Infinity if there is none, or if `p` is not finite.
     double squared(const Point& p, std::size_t except = nobody) const;
 
   private:
@@ -57,7 +57,7 @@ class Nearest {
     std::vector<Node> nodes_;
 };
 
-/// The distinct ones of the points, sorted, without non-finite ones.
+/// Returns the distinct finite points, sorted.
 std::vector<Point> distinct(std::span<const Point> points);
 
 /// Candidate pairs, as rows of a sparse matrix: candidate k of row r, with its cost, for k in
@@ -68,14 +68,14 @@ struct Candidates {
     std::vector<double> cost;
 };
 
-/// All pairs (row of `rows`, column of `columns`) within `radius_nm` in x, y and, if it is above 0, `axial_radius_nm`
-/// in z; the cost is the lateral distance. Non-finite points have no pairs.
+/// Returns all pairs (row of `rows`, column of `columns`) within `radius_nm` in x and y, and within `axial_radius_nm`
+/// in z if it is above 0. The cost is the lateral distance. Non-finite points have no pairs.
 Candidates pairs_within(std::span<const Point> rows, std::span<const Point> columns, double radius_nm,
                         double axial_radius_nm);
 
-/// For each row its column, or -1: the largest number of pairs and, among such matchings, the smallest total cost
-/// (shortest augmenting paths on a sparse matrix; Jonker and Volgenant, Computing 38, 325 (1987)). Costs are finite and
-/// not below 0.
+/// Returns the column of each row, or -1. The number of pairs is maximal, and among such matchings the total cost is
+/// minimal. Uses shortest augmenting paths on a sparse matrix (Jonker and Volgenant, Computing 38, 325 (1987)). Costs
+/// must be finite and not negative.
 std::vector<int> assign(const Candidates& candidates, std::size_t columns);
 
 }  // namespace glint

@@ -1,4 +1,4 @@
-// Fisher scoring with Levenberg's damping; a step that does not lower the deviance is taken back.
+// Fisher scoring with Levenberg's damping. Rejects steps that do not lower the deviance.
 // SPDX-License-Identifier: MIT
 #include "analysis/poisson_fit.hpp"
 
@@ -8,21 +8,21 @@
 namespace glint {
 namespace {
 
-constexpr int most_steps = 200;
-constexpr double least_expected = 1e-9;  // of a bin: keeps the logarithm finite
-constexpr double longest_step = 1;       // of a logarithm
-constexpr double enough = 1e-5;          // gain of the deviance below which the fit has ended
+constexpr int max_fit_steps = 200;
+constexpr double min_expected = 1e-9;  // of a bin: keeps the logarithm finite
+constexpr double longest_step = 1;     // of a logarithm
+constexpr double enough = 1e-5;        // the fit ends if the deviance decreases by less
 
 double deviance_of(std::span<const double> counts, std::span<const double> expected) {
     double sum = 0;
     for (std::size_t k = 0; k < counts.size(); ++k) {
-        const double m = std::max(expected[k], least_expected);
+        const double m = std::max(expected[k], min_expected);
         sum += m - counts[k] + (counts[k] > 0 ? counts[k] * std::log(counts[k] / m) : 0);
     }
     return 2 * sum;
 }
 
-/// Solves the n x n system in place by Gauss's elimination; the matrix is positive definite by its damping.
+/// Solves the n x n system in place by Gaussian elimination. The damping makes the matrix positive definite.
 void solve(std::vector<double>& matrix, std::vector<double>& right) {
     const std::size_t n = right.size();
     for (std::size_t c = 0; c < n; ++c)
@@ -47,10 +47,10 @@ PoissonFit poisson_fit(std::span<const double> counts, const ExpectedCounts& exp
     for (std::size_t i = 0; i < n; ++i) at[i] = std::clamp(at[i], low[i], high[i]);
     expected(at, model);
     double deviance = deviance_of(counts, model), damping = 1e-3;
-    for (int step = 0; step < most_steps; ++step) {
+    for (int step = 0; step < max_fit_steps; ++step) {
         std::vector<double> gradient(n, 0), information(n * n, 0);
         for (std::size_t i = 0; i < n; ++i) {
-            if (low[i] == high[i]) continue;  // its slope stays 0
+            if (low[i] == high[i]) continue;  // fixed: its slope stays 0
             std::vector<double> beside = at;
             constexpr double difference = 1e-5;
             beside[i] *= std::exp(difference);
@@ -58,7 +58,7 @@ PoissonFit poisson_fit(std::span<const double> counts, const ExpectedCounts& exp
             for (std::size_t k = 0; k < bins; ++k) slopes[i][k] = (moved[k] - model[k]) / difference;
         }
         for (std::size_t k = 0; k < bins; ++k) {
-            const double m = std::max(model[k], least_expected);
+            const double m = std::max(model[k], min_expected);
             for (std::size_t i = 0; i < n; ++i) {
                 gradient[i] += (counts[k] / m - 1) * slopes[i][k];
                 for (std::size_t j = 0; j < n; ++j) information[i * n + j] += slopes[i][k] * slopes[j][k] / m;

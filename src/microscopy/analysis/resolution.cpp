@@ -1,4 +1,4 @@
-// Precision, resolution, their dependence on place, and whether their premises hold (theory.md, section 14).
+// Computes precision and resolution, maps them, and checks their premises (theory.md, section 14).
 // SPDX-License-Identifier: MIT
 #include "glint/resolution.hpp"
 
@@ -21,20 +21,20 @@ namespace glint {
 namespace {
 
 constexpr int later_lags[] = {2, 3};
-constexpr double most_map_tiles = 4e6;
-constexpr double worth_telling = 0.1;  // of a figure
+constexpr double max_map_tiles = 4e6;
+constexpr double worth_telling = 0.1;  // relative
 constexpr std::size_t few_blinks = 10 * frc_groups;
 
-/// Whether b is larger than a by more than a tenth and more than chance explains.
+/// Returns whether b exceeds a by more than a tenth and by more than chance explains.
 bool grows(const Measured& a, const Measured& b) {
     return b.nm - a.nm > std::max(worth_telling * a.nm, 3 * std::hypot(a.error_nm, b.error_nm));
 }
 
-/// Tiles of the sensor, in rows of columns; only of the part that has localizations where all would be too many.
+/// Tiles of the sensor, row by row. If these are too many, covers only the part with localizations.
 struct MapTiles {
     int width = 1, height = 1;
     double edge_px;
-    double left = 0, top = 0;  ///< of the first tile, in tiles
+    double left = 0, top = 0;  ///< position of the first tile, in tiles
 
     MapTiles(const Localizations& table, const FrameNeighbors& neighbors, double edge_nm)
         : edge_px(edge_nm / table.pixel_size_nm) {
@@ -44,7 +44,7 @@ struct MapTiles {
                 right = std::max(right, p.x_px + 0.5), bottom = std::max(bottom, p.y_px + 0.5);
         double across = std::max(std::ceil(right / edge_px - 1e-9), 1.0),
                down = std::max(std::ceil(bottom / edge_px - 1e-9), 1.0);
-        if (!(across * down <= most_map_tiles) && !neighbors.places().empty()) {
+        if (!(across * down <= max_map_tiles) && !neighbors.places().empty()) {
             constexpr double far = std::numeric_limits<double>::infinity();
             double first_column = far, last_column = -far, first_row = far, last_row = -far;
             for (const auto& p : neighbors.places()) {
@@ -55,12 +55,12 @@ struct MapTiles {
             left = first_column, top = first_row;
             across = last_column - first_column + 1, down = last_row - first_row + 1;
         }
-        if (!(across * down <= most_map_tiles))
+        if (!(across * down <= max_map_tiles))
             throw OptionError(fmt::format(
-                "a map of {:g} x {:g} tiles of {:g} nm is more than {:g} tiles: filter far-off localizations "
-                "away, or give larger tiles, as in `tile={:.0f}um`",
-                across, down, edge_nm, most_map_tiles,
-                std::ceil(1.01 * edge_nm / 1000 * std::sqrt(across * down / most_map_tiles))));
+                "a map of {:g} x {:g} tiles of {:g} nm exceeds {:g} tiles: filter far-off localizations away, or give "
+                "larger tiles, as in `tile={:.0f}um`",
+                across, down, edge_nm, max_map_tiles,
+                std::ceil(1.01 * edge_nm / 1000 * std::sqrt(across * down / max_map_tiles))));
         width = int(across), height = int(down);
     }
     std::size_t of(const FrameNeighbors::FramePosition& p) const {
@@ -98,21 +98,19 @@ void add_caveats_of_nena(Resolution& to) {
         if (grows(nena.precision, later.precision)) {
             to.caveats.push_back(fmt::format(
                 "NeNA grows from {:.1f} nm between consecutive frames to {:.1f} nm over {} frames: molecules move "
-                "while they shine, or are so dense that neighbours are taken for one molecule",
+                "while they emit light, or are so dense that neighbours are mistaken for one molecule",
                 nena.precision.nm, later.precision.nm, later.lag));
             break;
         }
     if (nena.same_molecule < 0.5)
         to.caveats.push_back(fmt::format(
-            "only {:.0f} % of the pairs that NeNA saw are one molecule twice: it depends on the correction terms "
+            "only {:.0f} % of NeNA's pairs are the same molecule twice, so the result depends on the correction terms "
             "of its fit",
             100 * nena.same_molecule));
     if (nena.contradicts_stated())
         to.caveats.push_back(
-            fmt::format("rows with a neighbour in the next frame state a precision of {:.1f} nm (lpx, lpy), and NeNA "
-                        "finds {:.1f}: camera, PSF or motion "
-                        "are not as the "
-                        "fit took them to be",
+            fmt::format("rows with a neighbour in the next frame state a precision of {:.1f} nm (lpx, lpy), but NeNA "
+                        "finds {:.1f} nm: camera, PSF or motion differ from what the fit assumed",
                         nena.stated_nm, nena.precision.nm));
 }
 
@@ -121,33 +119,32 @@ void add_caveats_of_frc(Resolution& to) {
     if (frc.units == 0) return;
     if (frc.units < frc_groups)
         to.caveats.push_back(
-            fmt::format("there are {} blinks or blocks of frames, and a Fourier ring correlation divides {} at least",
+            fmt::format("there are {} blinks or blocks of frames, but a Fourier ring correlation needs at least {}",
                         frc.units, frc_groups));
     else if (frc.correlation.empty())
         to.caveats.push_back(
-            "positions repeat too finely beside the size of their field for a Fourier ring correlation: are rows "
-            "copies "
-            "of others, simulated without noise, or damaged and far off?");
+            "positions repeat too finely for a Fourier ring correlation in a field of this size: are rows copies of "
+            "other rows, simulated without noise, or damaged and far off?");
     else if (frc.like_random)
         to.caveats.push_back(
-            fmt::format("the Fourier ring correlation gives no resolution: points at random, as many in this field, "
-                        "correlate down to {:.3g} nm by the outline of the field alone, and these do not correlate "
-                        "down to half of it. Either they have no structure, or they are too few to show it",
+            fmt::format("the Fourier ring correlation gives no resolution: as many random points in this field "
+                        "correlate down to {:.3g} nm by the outline of the field alone, and the localizations do not "
+                        "correlate down to half of that. Either they have no structure, or they are too few to show it",
                         frc.random_nm));
     else if (std::isnan(frc.resolution.nm) && !(frc.coarsest_nm > 0))
         to.caveats.push_back(
-            "the Fourier ring correlation gives no resolution: all positions are the same: check the "
-            "columns of x and y");
+            "the Fourier ring correlation gives no resolution, because all positions are the same: check the columns "
+            "of x and y");
     else if (std::isnan(frc.resolution.nm))
         to.caveats.push_back(fmt::format(
-            "the Fourier ring correlation gives no resolution: the curve of one of its random splits "
-            "into halves at least does not fall to 1/7, or the resolution would be coarser than {} nm, where "
-            "a field of this size cannot tell 1/7 from chance. More localizations may help",
+            "the Fourier ring correlation gives no resolution: the curve of at least one random split into halves does "
+            "not fall to 1/7, or the resolution would be coarser than {} nm, where a field of this size cannot "
+            "distinguish 1/7 from chance. More localizations may help",
             std::llround(frc.coarsest_nm)));
     else if (frc.link_radius_nm > 0 && frc.units < few_blinks)
         to.caveats.push_back(
-            fmt::format("the Fourier ring correlation divides {} blinks, less than {}: how they fall into halves "
-                        "decides its figure",
+            fmt::format("the Fourier ring correlation divides {} blinks, less than {}: the result depends on how they "
+                        "fall into halves",
                         frc.units, few_blinks));
 }
 
@@ -158,34 +155,34 @@ void add_caveats(Resolution& to, const FrameNeighbors& neighbors, const Localiza
     if (const std::string linked = linked_caveat(table); !linked.empty())
         to.caveats.push_back(linked);
     else if (!places.empty() && places.front().frame == places.back().frame)
-        to.caveats.push_back("all rows are of one frame, and NeNA compares molecules with themselves in the next");
+        to.caveats.push_back("all rows are of one frame, but NeNA compares molecules with themselves in the next one");
     else if (has_few_pairs(neighbors, nena))
         to.caveats.push_back(
-            fmt::format("only {} localizations have a neighbour in the next frame, and NeNA's figures are not to be "
-                        "relied on: were "
+            fmt::format("only {} localizations have a neighbour in the next frame, so NeNA is not reliable: were "
                         "blinks linked to one row each? Give the table from before linking",
                         nena.pairs));
     else if (std::isnan(nena.precision.nm))
         to.caveats.push_back(
-            fmt::format("there are {} pairs of neighbours in consecutive frames, and NeNA needs 100", nena.pairs));
+            fmt::format("there are {} pairs of neighbours in consecutive frames, but NeNA needs 100", nena.pairs));
     else
         add_caveats_of_nena(to);
     if (repeats.falls())
         to.caveats.push_back(fmt::format(
             "molecules that shine again lie within {:.0f} nm of their place {:.2f} times as often after {} frames as "
-            "after {}: there is drift, and the picture is less sharp than NeNA says: glint drift",
+            "after {}: there is drift, and the image is less sharp than NeNA suggests. Correct it with glint drift",
             repeats.radius_nm, repeats.ratio, repeats.later_frames, repeats.sooner_frames));
     add_caveats_of_frc(to);
 }
 
-/// Tables hold positions in single precision, whose steps grow with the distance from 0.
+/// Warns if the steps of stored positions are coarse. Tables store single precision, whose steps grow with the distance
+/// from 0.
 void add_caveat_of_offset(Resolution& to, const FrameNeighbors& neighbors, double pixel_size_nm, double precision_nm) {
-    constexpr double of_any_microscope_nm = 0.05;  // positions that repeat more finely were not measured
+    constexpr double of_any_microscope_nm = 0.05;  // no microscope is more precise
     const double step_nm = step_of_positions_nm(neighbors, pixel_size_nm);
     if (step_nm > std::max(worth_telling * precision_nm, of_any_microscope_nm))
         to.caveats.push_back(fmt::format(
-            "positions lie so far from the first pixel that tables hold them in steps of {:.2g} nm: subtract what all "
-            "have in common from x and y before they become a table",
+            "positions lie so far from the first pixel that tables store them in steps of {:.2g} nm: subtract a common "
+            "offset from x and y before writing the table",
             step_nm));
 }
 
@@ -197,8 +194,8 @@ void add_caveat_of_far_rows(Resolution& to, const FrameNeighbors& neighbors) {
         if (!field.holds(p) && (far++ == 0 || p.row < first.row)) first = p;
     if (far == 0) return;
     to.caveats.push_back(fmt::format(
-        "{} of {} rows lie far from all others, as row {} at x {:.4g}, y {:.4g} px, and are left out of the Fourier "
-        "ring correlation: `filter_where={:.0f} < x < {:.0f} and {:.0f} < y < {:.0f}` takes them out",
+        "{} of {} rows lie far from all others, such as row {} at x {:.4g}, y {:.4g} px. The Fourier ring correlation "
+        "leaves them out; `filter_where={:.0f} < x < {:.0f} and {:.0f} < y < {:.0f}` removes them",
         far, neighbors.places().size(), first.row + 1, first.x_px, first.y_px, field.left_px, field.right_px,
         field.top_px, field.bottom_px));
 }

@@ -1,4 +1,4 @@
-// Tests of NeNA, of the Fourier ring correlation and of what is said about their premises, on molecules of known precision.
+// Tests of NeNA, of the Fourier ring correlation and of their warnings, with molecules of known precision.
 // SPDX-License-Identifier: MIT
 #include "glint/resolution.hpp"
 
@@ -23,12 +23,12 @@ using test::expect_error;
 
 namespace {
 
-/// Molecules at random in the field, or at places of their own, that blink for some frames again and again.
+/// Molecules at random or given places in the field, which blink repeatedly for some frames.
 struct Blinking {
     int molecules = 400, frames = 4000, blinks = 8, length = 5;
     double field_nm = 20000, sigma_nm = 10;
     double spread = 0;    ///< of sigma: uniform within sigma (1 +- spread)
-    double step_nm = 0;   ///< of a molecule that moves, a frame
+    double step_nm = 0;   ///< per frame, of a molecule that moves
     double drift_nm = 0;  ///< over the movie
     std::uint64_t seed = 1;
     std::function<std::pair<double, double>(std::mt19937_64&)> place;
@@ -66,7 +66,7 @@ ResolutionOptions reaching(double finest_nm, double tile_nm = 5000) {
     return options;
 }
 
-/// With some of the fields of a struct set: with(Blinking{}, [](auto& b) { b.molecules = 60; }).
+/// Returns a struct with some fields set: with(Blinking{}, [](auto& b) { b.molecules = 60; }).
 template <class Struct, class Set>
 Struct with(Struct value, Set set) {
     set(value);
@@ -81,8 +81,9 @@ bool says(const Resolution& result, const std::string& what) {
 TEST(Nena, finds_the_precision_of_molecules_that_blink) {
     const Localizations table = Blinking{}.table();
     const Nena found = nena(table);
-    // 12,800 pairs, each of which tells sigma^2 with a relative variance of 1, and neighbours share a localization: sigma's standard error
-    // is at least sigma / (2 sqrt(pairs)) and below twice that, but for what the correction terms take.
+    // 12,800 pairs, each with a relative variance of 1 for sigma^2. Neighbouring pairs share a localization. The
+    // standard error of sigma is therefore between sigma / (2 sqrt(pairs)) and twice that, plus the effect of the
+    // correction terms.
     const double least = 10 / (2 * std::sqrt(double(found.pairs)));
     EXPECT_NEAR(found.precision.nm, 10, 4 * found.precision.error_nm);
     EXPECT_GT(found.precision.error_nm, 0.7 * least);
@@ -102,15 +103,16 @@ TEST(Nena, errors_are_as_large_as_the_scatter) {
     double squares = 0, sum = 0;
     for (double pull : pulls) squares += pull * pull, sum += pull;
     const double n = double(pulls.size());
-    // A jackknife of 20 blocks has an error of 1 / sqrt(38) of its own: chi^2 of 20 pulls within 4 of its standard errors, widened by that.
+    // A jackknife of 20 blocks has a relative error of 1 / sqrt(38). The chi^2 of 20 pulls is within 4 standard errors,
+    // widened by that.
     EXPECT_LT(squares / n, 1 + 4 * std::sqrt(2 / n) + 4 / std::sqrt(38.0));
     EXPECT_GT(squares / n, 1 - 4 * std::sqrt(2 / n) / 1.6);
     EXPECT_LT(std::abs(sum / n), 4 * std::sqrt(1.3 / n));
 }
 
-TEST(Nena, tells_the_median_where_precisions_differ) {
-    // Uniform from 6 to 14: a pair's is sqrt((a^2 + b^2) / 2), whose median the rows state. Their inverse squares are no gamma distribution, as eq.
-    // 14.2 has them: 5 % for that.
+TEST(Nena, gives_the_median_of_different_precisions) {
+    // Uniform from 6 to 14. The precision of a pair is sqrt((a^2 + b^2) / 2), and the rows state its median. Eq. 14.2
+    // assumes a gamma distribution of the inverse squares, which does not hold here: 5 % for that.
     const Nena found = nena(with(Blinking{}, [&](auto& b) { b.molecules = 1500, b.spread = 0.4; }).table());
     const double rms = std::sqrt(100 * (1 + 0.16 / 3));
     EXPECT_NEAR(found.precision.nm, found.stated_nm, 4 * found.precision.error_nm + 0.05 * found.stated_nm);
@@ -123,13 +125,13 @@ TEST(Nena, does_not_depend_on_the_order_of_rows_or_on_frames_without_molecules) 
     std::vector<std::size_t> order(table.size());
     for (std::size_t k = 0; k < order.size(); ++k) order[k] = order.size() - 1 - k;
     table = select(table, order);
-    for (std::uint32_t& frame : table.frame) frame += 4000000000u;  // no memory by frames
+    for (std::uint32_t& frame : table.frame) frame += 4000000000u;  // memory does not depend on the number of frames
     const Nena second = nena(table);
     EXPECT_EQ(first.pairs, second.pairs);
     EXPECT_NEAR(first.precision.nm, second.precision.nm, 1e-6);
 }
 
-TEST(Nena, says_nothing_of_too_few_pairs) {
+TEST(Nena, has_no_result_for_too_few_pairs) {
     Localizations table = with(Blinking{}, [&](auto& b) { b.molecules = 2, b.blinks = 2; }).table();
     EXPECT_TRUE(std::isnan(nena(table).precision.nm));
     EXPECT_TRUE(std::isnan(nena(select(table, {})).precision.nm));
@@ -139,16 +141,16 @@ TEST(Nena, says_nothing_of_too_few_pairs) {
     EXPECT_THROW(resolution(table), OptionError);
 }
 
-TEST(Resolution, tells_of_blinks_that_were_linked) {
+TEST(Resolution, warns_of_linked_blinks) {
     const Resolution found = resolution(
         with(Blinking{}, [&](auto& b) { b.blinks = 40, b.length = 1, b.sigma_nm = 6; }).table(), reaching(12));
     EXPECT_TRUE(says(found, "were blinks linked"));
     EXPECT_FALSE(says(found, "rows state"));
-    EXPECT_GT(found.frc.units, 15000u);  // goes on with the precision that rows state
+    EXPECT_GT(found.frc.units, 15000u);  // uses the precision that rows state
     EXPECT_GT(found.frc.resolution.nm, 0);
 }
 
-TEST(Resolution, tells_of_blinks_that_the_history_says_are_linked) {
+TEST(Resolution, warns_of_blinks_that_are_linked_according_to_the_history) {
     const Localizations table = Blinking{}.table();
     Localizations linked = merge_tracks(table, link(table));
     ASSERT_TRUE(is_linked(linked));
@@ -157,7 +159,7 @@ TEST(Resolution, tells_of_blinks_that_the_history_says_are_linked) {
     EXPECT_TRUE(says(found, "blinks were linked to one row each"));
     EXPECT_FALSE(says(found, "were blinks linked"));
     EXPECT_FALSE(says(found, "rows state"));
-    linked.extra.clear();  // the history alone
+    linked.extra.clear();  // only the history shows it
     EXPECT_TRUE(says(resolution(linked, reaching(25)), "blinks were linked to one row each"));
     EXPECT_FALSE(says(resolution(with_tracks(table, link(table)), reaching(25)), "linked"));
 }
@@ -178,13 +180,13 @@ TEST(Resolution, still_molecules_have_no_caveats) {
     for (const Nena& later : found.later) EXPECT_NEAR(later.precision.nm, 10, 4 * later.precision.error_nm);
 }
 
-TEST(Resolution, tells_of_drift) {
+TEST(Resolution, warns_of_drift) {
     EXPECT_TRUE(
         says(resolution(with(Blinking{}, [&](auto& b) { b.drift_nm = 200; }).table(), reaching(60)), "there is drift"));
 }
 
-TEST(Resolution, tells_of_molecules_that_move) {
-    // Over k frames sigma^2 becomes sigma^2 + k step^2 / 2.
+TEST(Resolution, warns_of_moving_molecules) {
+    // Over k frames, sigma^2 becomes sigma^2 + k step^2 / 2.
     const Resolution found = resolution(with(Blinking{}, [&](auto& b) { b.step_nm = 8; }).table(), reaching(60));
     EXPECT_TRUE(says(found, "molecules move"));
     for (const Nena& at : {found.nena, found.later[0], found.later[1]}) {
@@ -193,7 +195,7 @@ TEST(Resolution, tells_of_molecules_that_move) {
     }
 }
 
-TEST(Resolution, tells_of_precisions_that_are_not_as_stated) {
+TEST(Resolution, warns_of_precisions_that_differ_from_the_stated_ones) {
     Localizations table = Blinking{}.table();
     for (auto* column : {&table.lpx_px, &table.lpy_px})
         for (float& value : *column) value *= 0.7f;
@@ -217,14 +219,13 @@ TEST(Resolution, maps_density_and_precision_by_place) {
     double sum = 0;
     for (std::size_t k = 0; k < 8; ++k) {
         const double expected = k % 4 < 2 ? 10 : 20, error = found.precision_error_nm.values[k];
-        sum += double(found.density_per_um2.values[k]) * 100;  // um^2 a tile
-        // The shape of the correction terms is the whole field's, which is a mixture of both: 5 % for that.
+        sum += double(found.density_per_um2.values[k]) * 100;  // um^2 per tile
+        // The shape of the correction terms comes from the whole field, a mixture of both halves: 5 % for that.
         EXPECT_NEAR(found.precision_nm.values[k], expected, 5 * error + 0.05 * expected) << k;
     }
     EXPECT_NEAR(sum, double(table.size()), 1e-3 * double(table.size()));
 }
 
-/// The sum over points itself.
 TEST(Resolution, maps_of_a_field_far_away_begin_there) {
     Localizations table = Blinking{}.table();
     const Resolution here = resolution(table, reaching(40));
@@ -233,7 +234,7 @@ TEST(Resolution, maps_of_a_field_far_away_begin_there) {
     for (float& x : table.x_px) x += 2e6f;  // steps of 0.125 px
     table.width = 2'000'200, table.height = 100;
     ResolutionOptions options = reaching(40);
-    options.tile_nm = 1000;  // 200,020 x 10 tiles are allowed, twice as many not
+    options.tile_nm = 1000;  // 200,020 x 10 tiles are allowed, but not twice as many
     EXPECT_EQ(resolution(table, options).map_x_nm, 0);
     table.height = 200;
     const Resolution far = resolution(table, options);
@@ -243,11 +244,11 @@ TEST(Resolution, maps_of_a_field_far_away_begin_there) {
     EXPECT_TRUE(says(far, "in steps of 12 nm"));
 }
 
-TEST(Resolution, of_positions_beyond_the_field_is_that_of_their_steps) {
+TEST(Resolution, of_positions_beyond_the_field_is_limited_by_their_steps) {
     Localizations table = Blinking{}.table();
     for (auto* column : {&table.x_px, &table.y_px})
         for (float& value : *column) value += 1e7f;  // steps of 1 px
-    table.width = table.height = 1'000'000;          // as readers say of such positions at most
+    table.width = table.height = 1'000'000;          // the maximum that readers report for such positions
     const Resolution far = resolution(table, {});
     EXPECT_NEAR(far.map_x_nm, 1e7 * table.pixel_size_nm, ResolutionOptions().tile_nm);
     EXPECT_LE(far.precision_nm.width, 22);
@@ -268,7 +269,7 @@ TEST(Resolution, of_one_place_has_no_ring_correlation) {
     EXPECT_TRUE(says(same, "all positions are the same"));
 }
 
-TEST(Resolution, of_a_row_far_off_is_that_of_the_others) {
+TEST(Resolution, ignores_a_row_far_off) {
     const Localizations table = Blinking{}.table();
     for (const float far_px : {-2e5f, 1e12f}) {
         Localizations damaged = table;
@@ -281,7 +282,7 @@ TEST(Resolution, of_a_row_far_off_is_that_of_the_others) {
     }
 }
 
-TEST(Resolution, tells_of_too_few_blinks_to_be_divided) {
+TEST(Resolution, warns_of_too_few_blinks) {
     Blinking two;
     two.molecules = 2, two.blinks = 1;
     EXPECT_TRUE(std::isnan(resolution(two.table(), reaching(40)).frc.resolution.nm));
@@ -303,7 +304,7 @@ TEST(Fourier, ring_sums_are_those_of_the_points) {
         for (int k = 0; k < 200; ++k)
             points.push_back({uniform(random), uniform(random), std::uint8_t(k % frc_groups)});
         RingTransform transform(grid);
-        transform.sums(points);  // of another tile, of which nothing may be left
+        transform.sums(points);  // of another tile, which must leave nothing behind
         const RingSums found = transform.sums(points);
         const std::vector<double> sizes = ring_sizes(grid);
         RingSums expected(found.size(), std::array<double, frc_products>{});
@@ -321,7 +322,8 @@ TEST(Fourier, ring_sums_are_those_of_the_points) {
                         expected[std::size_t(ring)][std::size_t(frc_product(a, b))] +=
                             (f[std::size_t(a)] * std::conj(f[std::size_t(b)])).real();
             }
-        // Images at 1 - q of the grid's frequency: (q / (1 - q))^4 of the amplitude, 6 % at the last ring, of each group's power.
+        // Images at 1 - q of the grid's frequency add (q / (1 - q))^4 of the amplitude: 6 % of each group's power at
+        // the last ring.
         for (std::size_t ring = 1; ring < found.size(); ++ring) {
             const double q = double(ring) / grid.edge, image = std::pow(q / (1 - q), 4),
                          power = 200.0 / frc_groups * sizes[ring];
@@ -339,10 +341,11 @@ TEST(Fourier, edges_are_products_of_small_primes) {
     EXPECT_EQ(good_edge(101), 108);
 }
 
-/// Lines that are nearer to each other than the width of their localizations: the curve is known (theory.md, section 14.2).
+/// Checks the curve of random molecules, which is known (theory.md, section 14.2).
 TEST(Frc, falls_where_theory_says) {
-    // N molecules at random, each of one blink with n localizations, split by rows (each a blink of its own): at frequency q both halves
-    // share the molecules. FRC = S / (S + 1), S = (n / 2) exp(-(2 pi q sigma)^2) for halves of n / 2 each on average: 1/7 where S = 1/6.
+    // N random molecules, each with one blink of n localizations. They are split by rows, so both halves share the
+    // molecules. At frequency q, FRC = S / (S + 1), with S = (n / 2) exp(-(2 pi q sigma)^2) for halves of n / 2 on
+    // average. It is 1/7 at S = 1/6.
     const int n = 20;
     const double sigma = 10, q = std::sqrt(std::log(3.0 * n)) / (2 * std::numbers::pi * sigma);
     const Blinking places = with(Blinking{}, [&](auto& b) {
@@ -352,12 +355,13 @@ TEST(Frc, falls_where_theory_says) {
         frc(places.table(), with(FrcOptions{}, [&](auto& o) { o.link_radius_nm = 1e-3, o.finest_nm = 20; }));
     EXPECT_EQ(found.splits, 10);
     EXPECT_EQ(found.units, 60000u);
-    // 3000 molecules and rings of hundreds of pixels: the curve is known to a few hundredths, and falls by 0.14 within a tenth of q.
+    // With 3000 molecules and hundreds of pixels per ring, the curve is known to a few hundredths. It falls by 0.14
+    // within a tenth of q.
     EXPECT_NEAR(found.resolution.nm, 1 / q, 0.05 / q);
 }
 
-// 1/7 is three standard deviations of 441 Fourier pixels by chance (eq. 14.5).
-TEST(Frc, has_no_figure_that_is_that_of_the_fields_outline) {
+// 1/7 is three standard deviations of a chance correlation over 441 Fourier pixels (eq. 14.5).
+TEST(Frc, has_no_resolution_that_is_due_to_the_outline) {
     std::mt19937_64 random(3);
     std::uniform_real_distribution<double> uniform(0, 130);
     Localizations table;
@@ -374,12 +378,12 @@ TEST(Frc, has_no_figure_that_is_that_of_the_fields_outline) {
     const double area_nm2 = 1e4 * (std::pow(*right - *left, 2) + std::pow(*bottom - *top, 2)) / 2;
     EXPECT_NEAR(found.frc.coarsest_nm, std::sqrt(std::numbers::pi * area_nm2 / 882), 1e-3);
     EXPECT_TRUE(std::isnan(found.frc.resolution.nm)) << found.frc.resolution.nm;
-    EXPECT_TRUE(says(found, "a field of this size cannot tell 1/7 from chance"));
+    EXPECT_TRUE(says(found, "a field of this size cannot distinguish 1/7 from chance"));
     EXPECT_TRUE(says(found, "all rows are of one frame"));
     EXPECT_FALSE(says(found, "linked"));
 }
 
-/// Points at random in a field of the given edges, one blink each.
+/// Random points in a field with the given edges, one blink each.
 Localizations points_at_random(int points, double width_nm, double height_nm, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     std::uniform_real_distribution<double> uniform(0, 1);
@@ -394,26 +398,26 @@ Localizations points_at_random(int points, double width_nm, double height_nm, st
     return table;
 }
 
-TEST(Frc, of_points_at_random_has_no_figure) {
+TEST(Frc, of_random_points_has_no_resolution) {
     for (const int points : {1000, 10000, 50000})
         for (const double height_nm : {60000.0, 25000.0}) {  // the second does not fill its tiles
             const Resolution found = resolution(points_at_random(points, 60000, height_nm, std::uint64_t(points)));
             EXPECT_TRUE(std::isnan(found.frc.resolution.nm)) << points << " " << found.frc.resolution.nm;
             if (points < 10000) continue;
             EXPECT_TRUE(found.frc.like_random);
-            EXPECT_TRUE(says(found, "points at random, as many in this field"));
+            EXPECT_TRUE(says(found, "as many random points in this field"));
         }
 }
 
-TEST(Frc, of_a_structure_is_finer_than_that_of_points_at_random) {
+TEST(Frc, of_a_structure_is_finer_than_of_random_points) {
     const Frc found = frc(Blinking{}.table());
     EXPECT_GT(found.resolution.nm, 0);
     EXPECT_FALSE(found.like_random);
     EXPECT_TRUE(std::isnan(found.random_nm) || found.resolution.nm < 0.5 * found.random_nm);
 }
 
-/// The expectation of eq. 14.6 against the mean of many sets of points.
-TEST(Frc, the_outline_has_the_power_that_theory_says) {
+/// Compares the expectation of eq. 14.6 with the mean of many sets of points.
+TEST(Frc, the_power_of_the_outline_agrees_with_theory) {
     constexpr int edge = 60, points = 6000, sets = 40;
     const FourierGrid grid{edge};
     for (const double bottom : {60.0, 35.0}) {
@@ -427,7 +431,7 @@ TEST(Frc, the_outline_has_the_power_that_theory_says) {
             for (int i = 0; i < points; ++i) set.push_back({x(random), y(random), std::uint8_t(i % frc_groups)});
             const RingSums sums = transform.sums(set);
             for (std::size_t ring = 0; ring < sums.size(); ++ring) {
-                double across = 0;  // of halves, nine products of groups; fifteen are known
+                double across = 0;  // between halves: nine products of groups; fifteen are known
                 for (int b = 0; b < frc_groups; ++b)
                     for (int a = 0; a < b; ++a) across += 9.0 / 15 * sums[ring][std::size_t(frc_product(a, b))];
                 found[ring].push_back(across);
@@ -459,15 +463,15 @@ TEST(Frc, of_a_line_does_not_depend_on_its_direction) {
     ASSERT_GT(first.resolution.nm, 0);
     for (const double degrees : {20.0, 45.0, 90.0}) {
         const Frc found = along(degrees);
-        // Of each the standard deviation over its splits.
+        // The deviation is the standard deviation over the splits.
         EXPECT_NEAR(found.resolution.nm, first.resolution.nm,
                     4 * std::hypot(found.resolution.error_nm, first.resolution.error_nm));
-        // Noise of 10 nm reaches 4 standard deviations beyond both ends.
+        // Noise of 10 nm extends 4 standard deviations beyond both ends.
         EXPECT_NEAR(found.coarsest_nm, first.coarsest_nm, first.coarsest_nm * 2 * 80 / length_nm);
     }
 }
 
-TEST(Frc, of_positions_that_repeat_exactly_has_no_figure_and_leaves_the_others) {
+TEST(Frc, of_exactly_repeating_positions_has_no_resolution_but_other_results_remain) {
     const Resolution found = resolution(with(Blinking{}, [](auto& b) { b.sigma_nm = 0; }).table());
     EXPECT_TRUE(std::isnan(found.frc.resolution.nm));
     EXPECT_TRUE(says(found, "repeat too finely"));
@@ -477,7 +481,8 @@ TEST(Frc, of_positions_that_repeat_exactly_has_no_figure_and_leaves_the_others) 
 }
 
 TEST(Frc, a_blink_stays_in_one_half) {
-    // Each molecule blinks once: halves by blinks share nothing, however long the blinks are; halves by rows share all molecules.
+    // Each molecule blinks once. Halves by blinks share nothing, however long the blinks are. Halves by rows share all
+    // molecules.
     const Localizations table =
         with(Blinking{}, [&](auto& b) { b.molecules = 3000, b.blinks = 1, b.length = 10, b.field_nm = 8000; }).table();
     const Frc by_blinks = frc(table, with(FrcOptions{}, [&](auto&o) { o.finest_nm = 25; })),
@@ -506,7 +511,7 @@ TEST(Frc, blocks_of_frames_stay_together) {
     EXPECT_THROW(frc(table, with(FrcOptions{}, [&](auto& o) { o.link_radius_nm = -1; })), OptionError);
 }
 
-TEST(Frc, refuses_a_field_without_end_and_stops_when_asked) {
+TEST(Frc, refuses_an_enormous_field_and_stops_on_request) {
     Localizations table = with(Blinking{}, [&](auto& b) { b.molecules = 50; }).table();
     StopFlag stop = true;
     EXPECT_TRUE(frc(table, with(FrcOptions{}, [&](auto& o) { o.finest_nm = 60, o.stop = &stop; })).correlation.empty());

@@ -1,4 +1,4 @@
-// Frequency by frequency, the products of each group with all others at once.
+// Computes the products of each group with all groups, frequency by frequency.
 // SPDX-License-Identifier: MIT
 #include "analysis/ring_products.hpp"
 
@@ -24,7 +24,7 @@ void add_ring_products(const PairSpectra& spectra, int block, const std::uint16_
         for (int ky = first; ky < (end < kept ? end : kept); ++ky) {
             const int size = ky < rings ? ky : kept - ky, at = ring[kx * rings + size];
             if (at >= rings || (kx == 0 && (ky == 0 || ky >= rings))) continue;
-            // Both groups of a pair from the transform at a frequency and at its opposite.
+            // The transforms at a frequency and at its opposite give both groups of a pair.
             const std::ptrdiff_t here = place(kx, ky), there = place(kx ? kept - kx : 0, ky ? kept - ky : 0);
             float r[3], i[3], r2[3], i2[3];
             for (int pair = 0; pair < 3; ++pair) {

@@ -1,4 +1,4 @@
-// Shares of close pairs at two spans of lags, with errors over lags.
+// Computes the shares of close pairs at two ranges of lags, and their errors from the scatter over lags.
 // SPDX-License-Identifier: MIT
 #include "analysis/same_place.hpp"
 
@@ -16,8 +16,8 @@ struct CloseFraction {
     double mean = 0, error = 0;
 };
 
-/// Of the pairs within the wider radius those within the closer one, over lags from `first` in steps of `step`; the error from the
-/// scatter between lags.
+/// Returns the share of close pairs among the pairs within the wide radius, over lags from `first` in steps of `step`.
+/// The error comes from the scatter between lags.
 CloseFraction close_fraction(const FrameNeighbors& neighbors, std::uint32_t first, std::uint32_t step, float wide_px,
                              float close_px) {
     std::vector<double> wide, close;
@@ -35,7 +35,7 @@ CloseFraction close_fraction(const FrameNeighbors& neighbors, std::uint32_t firs
     for (std::size_t k = 0; k < wide.size(); ++k)
         squares += (close[k] - share * wide[k]) * (close[k] - share * wide[k]);
     const double n = double(wide.size());
-    // Few lags may scatter by chance less than counts do.
+    // Few lags may scatter less than counting statistics by chance.
     const double variance = std::max(squares * n / (n - 1), all_close);
     return {share, std::sqrt(variance) / all_wide};
 }

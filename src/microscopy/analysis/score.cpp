@@ -24,7 +24,7 @@
 namespace glint {
 namespace {
 
-/// Positions in nm from the sensor's edge; z is 0 unless it counts.
+/// Positions in nm from the sensor's edge. z is 0 unless it is scored.
 struct PointsByFrame {
     PointsByFrame(const Localizations& table, bool with_z);
 
@@ -32,7 +32,7 @@ struct PointsByFrame {
     std::vector<std::uint32_t> frame;
     std::vector<Point> points;
 
-    /// End of the rows in the same frame as row `begin`.
+    /// Returns the end of the rows in the same frame as row `begin`.
     std::size_t frame_end(std::size_t begin) const;
     std::span<const Point> rows(std::size_t begin, std::size_t end) const {
         return std::span(points).subspan(begin, end - begin);
@@ -57,7 +57,7 @@ std::size_t PointsByFrame::frame_end(std::size_t begin) const {
                        frame.begin());
 }
 
-// What a nanometre costs, in per cent (Sage et al., 2019).
+// Cost of a nanometre, in per cent (Sage et al., 2019).
 constexpr double lateral_alpha = 1, axial_alpha = 0.5;
 
 double share(std::size_t part, std::size_t of) { return of ? double(part) / double(of) : Score::unknown; }
@@ -115,7 +115,7 @@ class Scorer {
         if (score_.has_z) z_.add(found.z_nm - real.z_nm, precision(table_.lpz_nm, 1));
     }
 
-    /// Images overlap in x and y: molecules above each other are neighbours.
+    /// Adds distances to neighbours in x and y only: the images of molecules above each other overlap.
     void add_neighbors(std::span<const Point> real, const std::vector<int>& partner) {
         std::vector<Point> flat(real.begin(), real.end());
         for (Point& p : flat) p.z_nm = 0;
@@ -169,7 +169,7 @@ class Scorer {
 
 void require(const Localizations& table, const std::string& which) {
     if (!(table.pixel_size_nm > 0 && std::isfinite(table.pixel_size_nm)))
-        throw OptionError(fmt::format("{}: no pixel size, and distances are in nm: `written_pixel_size=100nm`", which));
+        throw OptionError(fmt::format("{}: no pixel size, but distances are in nm: `written_pixel_size=100nm`", which));
     const auto check = [&](const char* name, const std::vector<float>& column, bool optional) {
         if (column.size() != table.size() && !(optional && column.empty()))
             throw OptionError(
@@ -183,9 +183,10 @@ void require_one_pixel_size(const Localizations& localizations, const Localizati
                             const ScoreOptions& options) {
     if (are_same_pixels(localizations.pixel_size_nm, truth.pixel_size_nm)) return;
     throw OptionError(
-        fmt::format("{} has pixels of {:g} nm and {} of {:g} nm, so that positions in pixels are not the same in nm: "
-                    "localize again with the right `pixel_size`, or correct the last `Pixelsize` in the .yaml beside "
-                    "the table that is wrong; where both are right, glint convert writes the truth in nm: -o truth.csv",
+        fmt::format("{} has pixels of {:g} nm and {} of {:g} nm, so the same position in pixels differs in nm. "
+                    "Localize again with the right `pixel_size`, or correct the last `Pixelsize` in the .yaml file "
+                    "beside the wrong table. If both are right, convert the truth to nm with `glint convert`: -o "
+                    "truth.csv",
                     options.localizations_name, localizations.pixel_size_nm, options.truth_name, truth.pixel_size_nm));
 }
 
@@ -206,9 +207,8 @@ Score score(const Localizations& localizations, const Localizations& truth, cons
 
 std::string order_warning(const Localizations& localizations, const Localizations& truth) {
     if (truth.lpx_px.empty() || !localizations.lpx_px.empty() || localizations.size() == 0) return "";
-    return "the truth has stated precisions, as localizations do, and the localizations have none: are the two "
-           "swapped? The "
-           "localizations come first, the truth second";
+    return "the truth contains precisions, as localizations do, but the localizations contain none: are the two "
+           "swapped? The localizations come first, the truth second";
 }
 
 std::string frames_warning(const Localizations& localizations, const Localizations& truth, const ScoreOptions& options,
@@ -217,13 +217,12 @@ std::string frames_warning(const Localizations& localizations, const Localizatio
     if (!(recall < looks_below)) return "";
     for (const int by : {-1, 1}) {
         Localizations shifted = localizations;
-        for (std::uint32_t& frame : shifted.frame) frame += std::uint32_t(by);  // of frame 0, one that no truth has
+        for (std::uint32_t& frame : shifted.frame) frame += std::uint32_t(by);  // frame 0 wraps around
         const double then = score(shifted, truth, options).recall;
         if (then > recall + more_by && then > more_times * recall)
             return fmt::format(
-                "with all frames of the localizations {}, {:.0f} % of the truth would be found in place of "
-                "{:.0f} %: "
-                "does one of the tables count them from 0 and the other from 1?",
+                "with all frames of the localizations {}, {:.0f} % of the truth would be found instead of {:.0f} %: "
+                "does one of the tables count frames from 0 and the other from 1?",
                 by < 0 ? "1 less" : "1 greater", 100 * then, 100 * recall);
     }
     return "";

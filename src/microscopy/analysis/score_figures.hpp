@@ -1,4 +1,4 @@
-// The figures of a score under the names that they have in JSON and in Python.
+// The statistics of a score, under their names in JSON and in Python.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace glint {
 
-/// Calls put(name, value) for each number of the score but the bins, those of z only where there is z.
+/// Calls put(name, value) for each number of the score except the bins. Includes statistics of z only if z was scored.
 template <class Put>
 void put_figures(const Score& s, Put&& put) {
     put("radius_nm", s.radius_nm);

@@ -1,4 +1,4 @@
-// Tests of scores: tables that can be computed by hand, and one too large for a dense matrix.
+// Tests of scores: tables with results computed by hand, and a table too large for a dense matrix.
 // SPDX-License-Identifier: MIT
 #include "glint/score.hpp"
 
@@ -20,7 +20,7 @@ using test::expect_error;
 
 namespace {
 
-/// Rows of frame, x and y in nm with pixels of 100 nm.
+/// Rows of frame, x and y (nm), with pixels of 100 nm.
 Localizations table(const std::vector<std::array<double, 3>>& rows) {
     Localizations out;
     for (const auto& [frame, x_nm, y_nm] : rows) {
@@ -31,7 +31,7 @@ Localizations table(const std::vector<std::array<double, 3>>& rows) {
     return out;
 }
 
-/// The optimal assignment by brute force: most pairs, then the smallest total.
+/// The optimal assignment by brute force: the maximum number of pairs, then the smallest total.
 std::pair<int, double> by_permutation(std::span<const Point> rows, std::span<const Point> columns, double radius) {
     std::vector<int> order(std::max(rows.size(), columns.size()));
     std::iota(order.begin(), order.end(), 0);
@@ -63,8 +63,8 @@ Localizations with_frames_moved(Localizations table, int by) {
 
 }  // namespace
 
-// Molecules that shine for three frames each, of which two are right where frames are off by one.
-TEST(Score, frames_that_are_off_by_one_are_told) {
+// Molecules shine for three frames each. With frames off by one, two of the three still match.
+TEST(Score, warns_of_frames_that_are_off_by_one) {
     std::mt19937 random(1);
     std::vector<std::array<double, 3>> rows;
     for (const Point& p : random_points(random, 300, 20000)) {
@@ -81,10 +81,10 @@ TEST(Score, frames_that_are_off_by_one_are_told) {
         EXPECT_NE(warning.find(by > 0 ? "1 less" : by < 0 ? "1 greater" : ""), std::string::npos) << warning;
     }
     std::vector<std::array<double, 3>> half(rows.begin(), rows.begin() + 450);
-    EXPECT_EQ(frames_warning(table(half), truth, {}, 0.5), "") << "half of all are missed, and frames are right";
+    EXPECT_EQ(frames_warning(table(half), truth, {}, 0.5), "") << "half of all are missed, but frames are right";
 }
 
-TEST(Score, a_table_without_rows_is_not_told_to_be_the_truth) {
+TEST(Score, does_not_take_an_empty_table_for_the_truth) {
     Localizations precise;
     precise.frame = {0}, precise.x_px = precise.y_px = {1}, precise.lpx_px = precise.lpy_px = {0.1f};
     EXPECT_EQ(order_warning({}, precise), "");
@@ -93,7 +93,7 @@ TEST(Score, a_table_without_rows_is_not_told_to_be_the_truth) {
     EXPECT_NE(order_warning(bare, precise), "");
 }
 
-TEST(Score, figures_worked_out_by_hand) {
+TEST(Score, agrees_with_results_computed_by_hand) {
     const Localizations truth = table({{0, 0, 0}, {0, 1000, 0}, {1, 500, 500}, {3, 0, 0}});
     const Localizations found = table({{1, 510, 480}, {0, 30, 40}, {0, 1000, 900}, {2, 0, 0}});
     const Score s = score(found, truth, {.radius_nm = 100});
@@ -108,11 +108,11 @@ TEST(Score, figures_worked_out_by_hand) {
     EXPECT_NEAR(s.rmse_y_nm, std::sqrt((1600 + 400) / 2.0), 1e-3);
     EXPECT_NEAR(s.bias_x_nm, 20, 1e-3);
     EXPECT_NEAR(s.bias_y_nm, 10, 1e-3);
-    // Frame 0: 50, 900 one way, 50 and 900 back; frame 1: sqrt(500) both ways.
+    // Frame 0: 50 and 900 in both directions. Frame 1: sqrt(500) in both directions.
     EXPECT_NEAR(s.rmsmd_nm, std::sqrt((2500 + 810000 + 2500 + 810000 + 500 + 500) / 6.0), 1e-2);
     EXPECT_NEAR(s.rmsmd_truths_nm, std::sqrt((2500 + 810000 + 500) / 3.0), 1e-2);
     EXPECT_NEAR(s.rmsmd_localizations_nm, std::sqrt((2500 + 810000 + 500) / 3.0), 1e-2);
-    // Whatever the frames: (0, 0) has a localization in frame 2, (1000, 0) is nearest to (510, 480).
+    // Without regard to frames, (0, 0) has a localization in frame 2, and (1000, 0) is nearest to (510, 480).
     EXPECT_EQ(s.emitters, 3u);
     EXPECT_NEAR(s.rmsmd_map_emitters_nm, std::sqrt((0 + 470500 + 500) / 3.0), 1e-2);
     EXPECT_NEAR(s.rmsmd_map_localizations_nm, std::sqrt((500 + 2500 + 410000 + 0) / 4.0), 1e-2);
@@ -124,7 +124,7 @@ TEST(Score, figures_worked_out_by_hand) {
         EXPECT_TRUE(std::isnan(none)) << none;
 }
 
-TEST(Score, pairs_as_many_as_possible_before_it_pairs_closely) {
+TEST(Score, maximizes_pairs_before_it_minimizes_distances) {
     // Matching the closest pair (40, 50) would leave two points unmatched.
     const Localizations truth = table({{0, 0, 0}, {0, 50, 0}});
     const Localizations found = table({{0, 40, 0}, {0, 140, 0}});
@@ -135,8 +135,9 @@ TEST(Score, pairs_as_many_as_possible_before_it_pairs_closely) {
     EXPECT_NEAR(score(found, truth, {.radius_nm = 60}).bias_x_nm, -10, 1e-3);
 }
 
-// The price of an unmatched row was the radius times the rows: too large for a double, or for the digits of distances.
-TEST(Score, a_radius_beyond_all_reason_pairs_everything_closely) {
+// An unmatched row once cost the radius times the number of rows. That overflows a double, or loses the digits of
+// distances.
+TEST(Score, a_huge_radius_still_pairs_closely) {
     const Localizations truth = table({{0, 0, 0}, {0, 500, 0}, {0, 1000, 0}});
     const Localizations found = table({{0, 1010, 0}, {0, 10, 0}, {0, 510, 0}});
     for (const double radius_nm : {1e6, 1e20, 1e308}) {
@@ -159,7 +160,7 @@ TEST(Score, z_is_scored_and_can_limit_matches) {
     EXPECT_NEAR(free.efficiency_lateral, 100, 1e-9);
     EXPECT_NEAR(free.efficiency_axial, 100 - 0.5 * free.rmse_z_nm, 1e-9);
     EXPECT_NEAR(free.efficiency_3d, 100 - 0.25 * free.rmse_z_nm, 1e-9);
-    EXPECT_NEAR(free.rmsmd_nm, free.rmse_z_nm, 1e-9) << "distances are those in space";
+    EXPECT_NEAR(free.rmsmd_nm, free.rmse_z_nm, 1e-9) << "distances are 3D";
     EXPECT_NEAR(free.rmsmd_map_nm, free.rmse_z_nm, 1e-9);
     const Score near = score(found, truth, {.radius_nm = 100, .axial_radius_nm = 50});
     EXPECT_EQ(near.matched, 1u);
@@ -171,7 +172,8 @@ TEST(Score, z_is_scored_and_can_limit_matches) {
 }
 
 TEST(Score, recall_by_the_distance_of_the_nearest_neighbor) {
-    // Pairs of truths along y, as far apart as the bins begin and a bit less than they end; the first of each is found.
+    // Pairs of truths along y. Their distance is the start of a bin, or a bit less than its end. The first of each pair
+    // is found.
     const std::array<std::array<double, 2>, 7> bins{
         {{0, 99}, {100, 149}, {150, 199}, {200, 249}, {250, 299}, {300, 399}, {400, 2000}}};
     std::vector<std::array<double, 3>> truths, found;
@@ -181,7 +183,7 @@ TEST(Score, recall_by_the_distance_of_the_nearest_neighbor) {
             truths.push_back({frame, 0, 0}), truths.push_back({frame, 0, apart});
             found.push_back({frame, 3, 0});
         }
-    truths.push_back({1000, 0, 0});  // alone, in a frame where nothing is found
+    truths.push_back({1000, 0, 0});  // alone, in a frame without localizations
     const Score s = score(table(found), table(truths), {.radius_nm = 50});
     std::size_t sum = 0;
     for (std::size_t k = 0; k < bins.size(); ++k) {
@@ -202,8 +204,9 @@ TEST(Score, recall_by_the_distance_of_the_nearest_neighbor) {
     EXPECT_TRUE(std::isnan(score(table({}), table({})).recall_by_neighbor[0].recall()));
 }
 
-// A localization's squared distance is 2 sigma^2 times an exponential variable, the least of k of them 2 sigma^2 / k.
-TEST(Score, minimum_distances_of_emitters_that_blink_are_as_theory_says) {
+// A squared distance of a localization is 2 sigma^2 times an exponential variable. The smallest of k has the mean 2
+// sigma^2 / k.
+TEST(Score, minimum_distances_of_blinking_emitters_agree_with_theory) {
     std::mt19937 random(9);
     const int emitters = 3000, times = 5;
     const double sigma_nm = 20;
@@ -228,7 +231,7 @@ TEST(Score, minimum_distances_of_emitters_that_blink_are_as_theory_says) {
     EXPECT_NEAR(s.rmsmd_nm, s.rmse_nm, 1e-9) << "one of each in a frame";
 }
 
-TEST(Score, spread_over_crlb_of_errors_as_large_as_claimed_is_one) {
+TEST(Score, spread_over_crlb_is_one_for_errors_as_large_as_stated) {
     std::mt19937 random(1);
     std::normal_distribution<double> normal;
     const int n = 20000;
@@ -244,17 +247,18 @@ TEST(Score, spread_over_crlb_of_errors_as_large_as_claimed_is_one) {
     const Score s = score(found, truth, {.radius_nm = 1000});
     EXPECT_NEAR(s.std_over_crlb_x, 1, 4 / std::sqrt(2.0 * n));
     EXPECT_NEAR(s.std_over_crlb_y, 2, 8 / std::sqrt(2.0 * n));
-    // The median absolute deviation of normal values has the standard error 1.166 / sqrt(n).
+    // For normal values, the standard error of the median absolute deviation is 1.166 / sqrt(n).
     EXPECT_NEAR(s.mad_over_crlb_x, 1, 4 * 1.166 / std::sqrt(n));
     EXPECT_NEAR(s.mad_over_crlb_y, 2, 8 * 1.166 / std::sqrt(n));
 
-    // One gross error in 100, of 30 standard errors: the median of the absolute ones is their 50/99 quantile, 1.0118 of before.
+    // One error in 100 is gross, with 30 standard errors. The median absolute deviation becomes the 50/99 quantile,
+    // 1.0118 times the old value.
     for (int k = 0; k < n; k += 100) found.x_px[k] = truth.x_px[k] + 30 * found.lpx_px[k];
     const Score tails = score(found, truth, {.radius_nm = 1000});
     EXPECT_NEAR(tails.mad_over_crlb_x, 1.0118, 4 * 1.166 / std::sqrt(n));
     EXPECT_GT(tails.std_over_crlb_x, 2.9) << "sqrt(0.99 + 0.01 * 0.99 * 900) = 3.15";
 
-    // Rows without a stated precision count for the errors, not for the pulls.
+    // Rows without a stated precision count for the errors, but not for the pulls.
     for (int k = 0; k < n; k += 100) found.lpx_px[k] = k % 200 ? NAN : 0;
     EXPECT_NEAR(score(found, truth, {.radius_nm = 1000}).std_over_crlb_x, 1, 4 / std::sqrt(2.0 * n));
     found.lpx_px.assign(found.size(), INFINITY);
@@ -271,7 +275,7 @@ TEST(Score, empty_and_broken_tables) {
         for (const double unknown : {s.rmse_nm, s.bias_x_nm, s.rmsmd_nm, s.rmsmd_map_nm, s.efficiency_lateral})
             EXPECT_TRUE(std::isnan(unknown)) << unknown;
     }
-    EXPECT_TRUE(std::isnan(score(one, none).recall) && std::isnan(score(none, none).recall)) << "of no truths";
+    EXPECT_TRUE(std::isnan(score(one, none).recall) && std::isnan(score(none, none).recall)) << "without truths";
     EXPECT_TRUE(std::isnan(score(none, one).precision) && std::isnan(score(none, none).precision));
     EXPECT_TRUE(std::isnan(score(none, none).jaccard));
     EXPECT_EQ(score(one, none).precision, 0);
@@ -305,7 +309,7 @@ TEST(Score, truths_without_a_position_are_missed) {
     EXPECT_EQ(s.matched, 1u);
     EXPECT_EQ(s.emitters, 1u);
     EXPECT_EQ(s.rmsmd_nm, 0);
-    EXPECT_EQ(s.recall_by_neighbor[6].truths, 3u) << "nobody is near them";
+    EXPECT_EQ(s.recall_by_neighbor[6].truths, 3u) << "they have no neighbours";
 }
 
 TEST(Matching, agrees_with_every_permutation) {
@@ -343,7 +347,7 @@ TEST(Matching, pairs_agree_with_brute_force) {
     }
 }
 
-// Five thousand points with about five neighbours each: one component, where a dense matrix takes 200 MB.
+// Five thousand points with about five neighbours each form one component. A dense matrix would take 200 MB.
 TEST(Matching, a_crowded_frame_takes_no_quadratic_memory_or_time) {
     std::mt19937 random(8);
     const std::vector<Point> rows = random_points(random, 5000, 5000), columns = random_points(random, 5000, 5000);
@@ -353,7 +357,7 @@ TEST(Matching, a_crowded_frame_takes_no_quadratic_memory_or_time) {
     EXPECT_LE(paired, 5000);
 }
 
-// Positions are in pixels: of two pixel sizes one is wrong in nm, and all figures are.
+// Positions are in pixels. If the pixel sizes differ, one is wrong, and all results in nm are wrong, too.
 TEST(Score, refuses_tables_of_two_pixel_sizes) {
     const Localizations one = table({{0, 500, 0}});
     Localizations other = one;
@@ -362,6 +366,6 @@ TEST(Score, refuses_tables_of_two_pixel_sizes) {
     options.localizations_name = "a.hdf5", options.truth_name = "b.hdf5";
     expect_error<OptionError>([&] { score(one, other, options); },
                               {"a.hdf5 has pixels of 100 nm and b.hdf5 of 130 nm", ".yaml", "-o truth.csv"});
-    other.pixel_size_nm = 100 * (1 + 5e-6);  // as formats round it
+    other.pixel_size_nm = 100 * (1 + 5e-6);  // rounded as in file formats
     EXPECT_EQ(score(one, other, options).matched, 1u);
 }

@@ -11,7 +11,7 @@ namespace {
 constexpr int max_iterations = 60;
 constexpr double settled = 1e-3;  // relative change of the size
 
-/// Moments of the pixels with the weight exp(-d' M^-1 d / 2); zeros without signal.
+/// Returns the moments of the pixels with the weight exp(-d' M^-1 d / 2), or zeros without signal.
 Moments weighted(std::span<const float> pixels, int size, double background, const Moments& m) {
     const double determinant = m.xx * m.yy - m.xy * m.xy;
     double sum = 0, x = 0, y = 0, xx = 0, yy = 0, xy = 0;
@@ -37,8 +37,8 @@ std::optional<Moments> gaussian_moments(std::span<const float> pixels, int size,
                                         const Moments& start) {
     Moments m = start;
     for (int k = 0; k < max_iterations && is_shape(m, size); ++k) {
-        // The product of two equal Gaussians has half their covariance, so twice the weighted moments is the fixed
-        // point.
+        // The product of two equal Gaussians has half their covariance. The fixed point is therefore twice the weighted
+        // moments.
         Moments next = weighted(pixels, size, background, m);
         next.xx *= 2, next.yy *= 2, next.xy *= 2;
         const double change = std::abs(next.xx - m.xx) + std::abs(next.yy - m.yy) + std::abs(next.xy - m.xy);

@@ -24,7 +24,7 @@ std::vector<float> tilted_spot(int size, double x, double y, double along, doubl
 
 }  // namespace
 
-TEST(SecondMoments, give_back_a_tilted_gaussian) {
+TEST(SecondMoments, recover_a_tilted_gaussian) {
     for (double angle : {0.0, 0.3, 0.8, -1.2}) {
         const auto pixels = tilted_spot(21, 10.3, 9.6, 2.4, 1.3, angle, 50);
         const auto m = gaussian_moments(pixels, 21, 50, {10, 10, 2, 2, 0});
@@ -38,7 +38,7 @@ TEST(SecondMoments, give_back_a_tilted_gaussian) {
     }
 }
 
-TEST(SecondMoments, say_nothing_about_an_empty_roi) {
+TEST(SecondMoments, are_missing_without_signal) {
     const std::vector<float> flat(81, 5.0f);
     EXPECT_FALSE(gaussian_moments(flat, 9, 5, {4, 4, 2, 2, 0}));
     EXPECT_FALSE(gaussian_moments(flat, 9, 9, {4, 4, 2, 2, 0})) << "less than the background";

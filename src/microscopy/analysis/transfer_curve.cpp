@@ -1,4 +1,4 @@
-// Weighted least squares, pixel by pixel.
+// Fits transfer curves by weighted least squares, pixel by pixel.
 // SPDX-License-Identifier: MIT
 #include "analysis/transfer_curve.hpp"
 
@@ -10,20 +10,20 @@
 namespace glint {
 namespace {
 
-constexpr double least_variance_adu2 = 1e-6;  // of pixels that never change, so that their weight is finite
-constexpr double typical_weight = 10;         // of the typical read variance beside a pixel's own, frames
+constexpr double min_variance_adu2 = 1e-6;  // for pixels that never change, so that their weight is finite
+constexpr double typical_weight = 10;       // of the typical read variance against a pixel's own, in frames
 
-/// Weighted least squares of variance against mean (eq. 12.3), with weights that are those of a typical pixel on the line with
-/// `slope`: by measured variances, points that are too low by chance would have more weight.
+/// Fits variance against mean by weighted least squares (eq. 12.3). The weights are those of a typical pixel on the
+/// line with `slope`. With weights from measured variances, points that are too low by chance would weigh more.
 class LineFit {
   public:
     LineFit(const TransferCurve& curve, double slope)
         : curve_(curve),
           slope_(slope),
-          typical_(std::max(curve.typical_readvar, least_variance_adu2)),
+          typical_(std::max(curve.typical_readvar, min_variance_adu2)),
           misfits_(curve.levels.size() + 1) {}
 
-    /// Without the levels that saturate the pixel; without any other, the slope is NaN.
+    /// Fits the line of a pixel, without the levels that saturate it. The slope is NaN if no level remains.
     PixelLine line_of(std::size_t k) {
         read(k);
         if (points_.size() < 2) return {NAN, INFINITY, INFINITY, 0};
@@ -43,7 +43,7 @@ class LineFit {
         return {slope_of_pixel_, std::sqrt(error2), std::sqrt(s / determinant), freedom > 0 ? misfit / freedom : 0};
     }
 
-    /// Adds the misfits of a pixel that no level saturates to those of the sensor.
+    /// Adds the misfits of a pixel to those of the sensor, unless a level saturates it.
     void add_misfits(std::size_t k) {
         line_of(k);
         if (points_.size() < misfits_.size()) return;
@@ -54,7 +54,7 @@ class LineFit {
         ++pixels_;
     }
 
-    /// Reduced chi-squared of the misfits that the pixels added have in common (eq. 12.8); 0: unknown.
+    /// Returns the reduced chi-squared of the misfits that the added pixels share (eq. 12.8), or 0 if unknown.
     double common_chi2() const {
         const double freedom = double(misfits_.size()) - 2;
         if (freedom <= 0 || pixels_ == 0) return 0;
@@ -64,7 +64,7 @@ class LineFit {
     }
 
   private:
-    /// `typical`, `own`: square errors of y, of a typical pixel and of this one.
+    /// `typical` and `own` are squared errors of y: for a typical pixel and for this pixel.
     struct Point {
         double x, y, typical, own;
     };
@@ -98,10 +98,10 @@ class LineFit {
 }  // namespace
 
 double typical_readvar(const FrameStatistics& dark) {
-    constexpr double least_freedom = 10;
+    constexpr double min_freedom = 10;
     const double freedom = double(dark.frames - 1);
     const std::size_t pixels = dark.variance.size();
-    const std::size_t group = std::min(pixels, std::size_t(std::ceil(least_freedom / freedom)));
+    const std::size_t group = std::min(pixels, std::size_t(std::ceil(min_freedom / freedom)));
     std::vector<double> means;
     for (std::size_t first = 0; first + group <= pixels; first += group) {
         double sum = 0;

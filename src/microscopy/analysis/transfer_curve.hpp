@@ -1,4 +1,4 @@
-// The photon transfer curve, each pixel's line of variance over mean, and the bad pixels that it shows (theory.md,
+// The photon transfer curve: each pixel's line of variance over mean, and the bad pixels that it reveals (theory.md,
 // section 12).
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -11,12 +11,13 @@
 
 namespace glint {
 
-/// A pixel's slope in ADU per photoelectron, with its standard error and that of a typical pixel; NaN where it is unknown.
+/// A pixel's slope in ADU per photoelectron, its standard error, and the standard error of a typical pixel. NaN if
+/// unknown.
 struct PixelLine {
     double slope = 0, error = 0, typical_error = 0, chi2 = 0;
 };
 
-/// What light showed: each pixel's line, the sensor's slope, and the mean above the offset of the brightest level.
+/// Results of the light levels: each pixel's line, the sensor's slope, and the brightest level's mean above the offset.
 struct LightResponse {
     const std::vector<PixelLine>& lines;
     double slope;
@@ -24,16 +25,16 @@ struct LightResponse {
     double frames;
 };
 
-/// Fills `faults` and `expected_false_alarms` of `out`, whose size is known. `light` null: none was measured.
+/// Sets `faults` and `expected_false_alarms` of `out`, whose size must be set. `light` is null if none was measured.
 void find_faults(const FrameStatistics& dark, const LightResponse* light, CameraCalibration& out);
 
-/// A level with the estimate of the variance that all levels share.
+/// A level and its noise, from the estimate of the variance that all levels share.
 struct MeasuredLevel {
     const Level& level;
     const LevelNoise& noise;
 };
 
-/// Variance against mean: the dark frames and the levels, by one estimate of the variance.
+/// Variance against mean for the dark frames and the levels, with the same estimate of the variance.
 struct TransferCurve {
     LevelNoise dark;
     double typical_readvar = 0;  ///< ADU^2
@@ -42,16 +43,19 @@ struct TransferCurve {
     std::vector<MeasuredLevel> levels;
 };
 
-/// The read variance of a typical pixel, ADU^2 (eq. 12.7): of few frames, by groups of pixels, whose means are finer than whole counts.
+/// Returns the read variance of a typical pixel in ADU^2 (eq. 12.7). With few frames it averages over groups of pixels,
+/// whose means have finer steps.
 double typical_readvar(const FrameStatistics& dark);
 
-/// By differences of neighbouring frames, if one level needs them; else by all frames, whose error is less. `levels` must outlive it.
+/// Uses differences of neighbouring frames if one level needs them, and otherwise all frames, which is more precise.
+/// `levels` must outlive the curve.
 TransferCurve transfer_curve(const FrameStatistics& dark, const std::vector<Level>& levels, bool multiplied);
 
-/// By weighted least squares, with weights for a line with `slope` (eq. 12.3).
+/// Fits each pixel's line by weighted least squares, with the weights of a line with `slope` (eq. 12.3).
 std::vector<PixelLine> lines_of(const TransferCurve& curve, double slope);
 
-/// By which factor misfits that the good pixels have in common make the error of the sensor's slope larger; 1: they are chance.
+/// Returns the factor by which misfits that good pixels share increase the error of the sensor's slope; 1 if they are
+/// due to chance.
 double widening(const TransferCurve& curve, double slope, const std::vector<PixelFault>& faults);
 
 }  // namespace glint

@@ -1,4 +1,4 @@
-// Detects, picks lone spots, fits free widths, and repeats with the width found.
+// Detects spots, selects lone spots and fits free widths. Repeats with the measured width.
 // SPDX-License-Identifier: MIT
 #include "analysis/typical_spots.hpp"
 
@@ -19,19 +19,19 @@ namespace glint {
 namespace {
 
 constexpr double first_sigma_px = 1.3, narrowest_px = 0.5, widest_px = 5;
-constexpr std::size_t least_spots = 20, enough_spots = 80;
+constexpr std::size_t min_spots = 20, enough_spots = 80;
 constexpr double half_edge_sigmas = 3;  // of the fitted window
-/// How far another spot must be from the window's edge; the less where frames are crowded.
+/// Minimum distance of another spot from the window's edge. The smaller value is for crowded frames.
 constexpr double far_apart_sigmas = 2, near_apart_sigmas = 0.5;
-constexpr double model_part = 0.001;           // relative error of a width that many bright spots leave
-constexpr double reach_of_overlaps = 2;        // widths: a molecule nearer than that may not be seen
-constexpr double overlap_factor = 10;          // of their share, to the widths' bias in units of that of dim spots
+constexpr double model_part = 0.001;           // relative error of a width even with many bright spots
+constexpr double reach_of_overlaps = 2;        // in widths; a closer molecule may not be detected
+constexpr double overlap_factor = 10;          // error per share of overlaps, in units of the bias of dim spots
 constexpr double error_reach = 3;              // standard errors of a fit
-constexpr double noise_of_wrong_camera = 1.5;  // over that of its values
-constexpr double most_astigmatism = 0.2;       // of log(sx / sy); 300 nm from focus are 0.3
+constexpr double noise_of_wrong_camera = 1.5;  // times the noise of the camera's values
+constexpr double max_astigmatism = 0.2;        // of log(sx / sy); it is 0.3 at 300 nm from focus
 
 struct LoneFits {
-    std::vector<double> sigma_px, sigma_error_px;  ///< of the brighter half, which narrow spots are among
+    std::vector<double> sigma_px, sigma_error_px;  ///< of the brighter half, which includes the narrow spots
     std::vector<double> all_sigma_px, all_sigma_error_px, photons;
 };
 
@@ -40,7 +40,7 @@ int window_px(double sigma_px, const CameraView& camera) {
     return std::min({wanted, max_roi_size, camera.width(), camera.height()});
 }
 
-/// Whether the window lies in the frame and no other spot in it or close to it.
+/// Returns whether the window lies in the frame, and no other spot lies in it or close to it.
 bool is_lone(const Spots& spots, std::size_t k, int window, int apart, const CameraView& camera) {
     const int half = window / 2;
     if (spots.x[k] < half || spots.y[k] < half || spots.x[k] + half >= camera.width() ||
@@ -57,7 +57,7 @@ bool is_lone(const Spots& spots, std::size_t k, int window, int apart, const Cam
 struct Detected {
     std::vector<std::int64_t> found;  ///< per frame
     Rois lone;
-    std::vector<float> score;  ///< of the lone ones
+    std::vector<float> score;  ///< of the lone spots
     std::vector<double> noise_checks;
 };
 
@@ -81,7 +81,8 @@ Detected detect(const SpotFrames& frames, const CameraView& camera, double sigma
     return to;
 }
 
-/// Fits of lone spots that converged; where there are enough, widths of the brighter half alone: those of dim ones are uncertain.
+/// Returns the fits of lone spots that converged. If there are enough, only the brighter half contributes widths, since
+/// those of dim spots are uncertain.
 LoneFits fitted(const Detected& detected, double sigma_px) {
     const Psf psf{PsfModel::GaussianXYNBS, 1000 * sigma_px, {}, {}};
     FitOptions options;
@@ -105,10 +106,11 @@ Estimate median_of(const std::vector<double>& values) {
     return {middle, error_of_median(values, middle)};
 }
 
-/// Of those that have the width of single molecules: a peak as wide as the fits' errors at least, for where a quarter of a few
-/// widths are closest together is mostly chance. Dim spots are found where noise makes them sharp, from which comes a bias of the order of
-/// the squared error of a width over the width; it is taken out, and half of it stands in the error. The dimmer the spots and the more molecules there
-/// are a pixel, the more overlaps are taken for single ones.
+/// Returns the width of single molecules, from the peak of the widths. The peak is at least as wide as the errors of
+/// the fits, because a narrow peak of few widths is mostly chance. Dim spots are detected preferentially if noise makes
+/// them sharp. The resulting bias is about the squared error of a width over the width. It is corrected, and half of it
+/// is added to the error. In dim or dense movies, more overlaps pass for single molecules, which adds to the error,
+/// too.
 Estimate width_of(const LoneFits& fits, double per_pixel) {
     const WidthPeak peak = peak_of(fits.sigma_px);
     const double error = median(fits.sigma_error_px), reach = std::max(peak.reach(), error_reach * error);
@@ -132,19 +134,21 @@ Estimate density_of(const std::vector<std::int64_t>& found, const CameraView& ca
     return {mean / pixels, n > 1 ? std::sqrt(square / (n - 1) / n) / pixels : 0};
 }
 
-/// Whether the lone spots of crowded frames are of many widths: then most are several molecules.
+/// Returns whether the lone spots of crowded frames have many different widths. Most of them are then several
+/// molecules.
 bool are_mixed(const LoneFits& fits, const MovieSpots& spots) {
-    constexpr double most_errors = 4;
+    constexpr double max_errors = 4;
     if (2 * std::int64_t(spots.lone) >= spots.found) return false;
-    return peak_of(fits.sigma_px).deviation() > most_errors * median(fits.sigma_error_px);
+    return peak_of(fits.sigma_px).deviation() > max_errors * median(fits.sigma_error_px);
 }
 
-/// How unequal the widths of lone spots are along x and y beyond their errors: standard deviation of log(sx / sy), as it comes from
-/// an astigmatic lens and molecules at many depths; 0 where most are round. The few that are two molecules do not count. Errors are those of
-/// the camera model, and grow with `noise`, the measured one over the model's: a gain that is given ten times too large is no lens.
+/// Returns how much the widths of lone spots along x and y differ beyond their errors, as the standard deviation of
+/// log(sx / sy). An astigmatic lens causes this if molecules lie at many depths. Returns 0 if most spots are round; a
+/// few pairs of molecules do not count. Errors come from the camera model and grow with `noise`, the measured noise
+/// over the model's. A tenfold gain is therefore not mistaken for a lens.
 double astigmatism_of(const Rois& lone, double sigma_px, double noise) {
-    constexpr double of_a_normal = 0.6745,
-                     clear = 2;  // median of absolute values; times what the errors alone would give
+    // The median of absolute values, and a multiple of what the errors alone would give.
+    constexpr double of_a_normal = 0.6745, clear = 2;
     FitOptions options;
     options.backend = Backend::cpu;
     const Fits fits = fit(lone, Psf{PsfModel::GaussianXYNBSXSY, 1000 * sigma_px, {}, {}}, 1000, options);
@@ -155,34 +159,35 @@ double astigmatism_of(const Rois& lone, double sigma_px, double noise) {
         unequal.push_back(std::abs(std::log(x / y)));
         errors.push_back(std::hypot(double(fits.crlb[4][k]) / x, double(fits.crlb[5][k]) / y));
     }
-    if (unequal.size() < least_spots) return 0;
+    if (unequal.size() < min_spots) return 0;
     const double all = median(unequal) / of_a_normal, error = std::max(1.0, noise) * median(errors);
     return all > clear * error ? std::sqrt(all * all - error * error) : 0;
 }
 
-/// Sets the model to recommend, by measurements on lenses (theory.md, section 1): free widths if spots differ and most are
-/// lone. In crowds free widths hide pairs, and only strong astigmatism outweighs that.
+/// Sets the recommended model, based on measurements on lenses (theory.md, section 1). Recommends free widths if spots
+/// differ and most are lone. In crowds, free widths hide pairs, and only strong astigmatism outweighs that.
 void recommend_psf(const LoneFits& fits, double astigmatism, double sigma_px, MovieSpots& to) {
     constexpr double strong_astigmatism = 0.4;
     const bool crowded = 2 * std::int64_t(to.lone) < to.found;
-    if (astigmatism > (crowded ? strong_astigmatism : most_astigmatism)) {
+    if (astigmatism > (crowded ? strong_astigmatism : max_astigmatism)) {
         to.psf = PsfModel::GaussianXYNBSXSY;
-        to.why_psf =
-            fmt::format("along x and y spots differ in width by {:.0f} %; z needs `calibration`", 100 * astigmatism);
+        to.why_psf = fmt::format("the widths of spots along x and y differ by {:.0f} %; z needs `calibration`",
+                                 100 * astigmatism);
         return;
     }
     if (crowded) return;
     const double wider = wider_share(fits.all_sigma_px, fits.all_sigma_error_px, peak_of(fits.sigma_px));
     if (!has_wide_molecules(wider, share_of_pairs(to.per_pixel.value, sigma_px))) return;
     to.psf = PsfModel::GaussianXYNBS;
-    to.why_psf = fmt::format("{:.0f} % of the lone spots are wider than the others, more than pairs are", 100 * wider);
+    to.why_psf =
+        fmt::format("{:.0f} % of the lone spots are wider than the rest, more than pairs explain", 100 * wider);
 }
 
-/// With detection for spots of this width.
+/// Detects and fits spots of this width.
 MovieSpots spots_at(const SpotFrames& frames, const CameraView& camera, double sigma) {
     Detected detected = detect(frames, camera, sigma, far_apart_sigmas);
     LoneFits fits = fitted(detected, sigma);
-    if (fits.sigma_px.size() < least_spots) {
+    if (fits.sigma_px.size() < min_spots) {
         detected = detect(frames, camera, sigma, near_apart_sigmas);
         fits = fitted(detected, sigma);
     }
@@ -192,25 +197,25 @@ MovieSpots spots_at(const SpotFrames& frames, const CameraView& camera, double s
     to.lone = int(detected.lone.count());
     to.per_pixel = density_of(detected.found, camera);
     to.noise_checks = detected.noise_checks;
-    if (fits.sigma_px.size() < least_spots) {
-        to.why_not = fmt::format("only {} of {} spots in {} frames have no other near, and {} are needed",
-                                 fits.sigma_px.size(), to.found, to.frames, least_spots);
+    if (fits.sigma_px.size() < min_spots) {
+        to.why_not = fmt::format("only {} of {} spots in {} frames have no other near, but {} are needed",
+                                 fits.sigma_px.size(), to.found, to.frames, min_spots);
         return to;
     }
     if (are_mixed(fits, to)) {
-        to.why_not =
-            fmt::format("frames are crowded, and the {} spots that have no other near are of many widths", to.lone);
+        to.why_not = fmt::format(
+            "frames are crowded, and the widths of the {} spots that have no other near differ widely", to.lone);
         return to;
     }
     const double noise = median(detected.noise_checks), unequal = astigmatism_of(detected.lone, sigma, noise);
     const bool wrong_camera = noise > noise_of_wrong_camera;
     if (!wrong_camera) recommend_psf(fits, unequal, sigma, to);
-    if (unequal > most_astigmatism)
+    if (unequal > max_astigmatism)
         to.why_not = fmt::format(
-            "along x and y spots differ in width by {:.0f} %, as with an astigmatic lens, so that no one width fits "
+            "the widths of spots along x and y differ by {:.0f} %, as with an astigmatic lens, so no single width fits "
             "them{}",
             100 * unequal,
-            wrong_camera ? fmt::format("; or the gain is too large, as noise is {:.2g} times the camera's", noise)
+            wrong_camera ? fmt::format("; or the gain is too large, since noise is {:.2g} times the camera's", noise)
                          : "");
     else
         to.sigma_px = width_of(fits, to.per_pixel.value), to.photons = median_of(fits.photons);
@@ -220,11 +225,11 @@ MovieSpots spots_at(const SpotFrames& frames, const CameraView& camera, double s
 }  // namespace
 
 MovieSpots typical_spots(const SpotFrames& frames, const CameraView& camera, double sigma_px) {
-    constexpr int most_rounds = 5;
+    constexpr int max_rounds = 5;
     constexpr double same = 0.02;
     double sigma = sigma_px > 0 ? sigma_px : first_sigma_px;
     MovieSpots to;
-    for (int round = 0; round < most_rounds; ++round) {
+    for (int round = 0; round < max_rounds; ++round) {
         to = spots_at(frames, camera, sigma);
         if (!to.sigma_px) return to;
         const double next = std::clamp(to.sigma_px->value, narrowest_px, widest_px);

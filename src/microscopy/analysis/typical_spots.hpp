@@ -1,4 +1,4 @@
-// Width, photons and density of a movie's spots, before anybody says what they are.
+// Estimates the width, photons and density of a movie's spots without prior knowledge.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,8 +14,8 @@ struct SpotFrames {
     std::vector<std::vector<float>> photoelectrons;
 };
 
-/// Finds spots, and fits a Gaussian of free width to each that no other is near. With `sigma_px` = 0 detection begins with 1.3 px
-/// and goes on with the width found until that stays. Photons are those of the camera.
+/// Finds spots and fits a Gaussian of free width to each lone spot. With `sigma_px` = 0, detection starts with 1.3 px
+/// and repeats with the measured width until it is stable. Photons are those of the given camera.
 MovieSpots typical_spots(const SpotFrames& frames, const CameraView& camera, double sigma_px);
 
 }  // namespace glint

@@ -1,4 +1,4 @@
-// Grows a range of slices from the foci outwards, with a fit of the curve at each step.
+// Extends a range of slices outwards from the foci, and fits the curve at each step.
 // SPDX-License-Identifier: MIT
 #include "analysis/astigmatic_lens.hpp"
 
@@ -14,7 +14,7 @@
 namespace glint {
 namespace {
 
-constexpr std::size_t half_window = 2;  // of running medians: two outlying slices in five have no effect
+constexpr std::size_t half_window = 2;  // of running medians, on which two outliers in five slices have no effect
 constexpr std::size_t start_slices = 9;
 constexpr std::size_t steps_ahead = 3;  // so that an outlying slice does not end the range
 
@@ -37,7 +37,7 @@ std::vector<double> running_median(const std::vector<double>& values) {
     return medians;
 }
 
-/// The shift of z by a slice's misfit, and its standard error by those of the widths (eq. 9.5).
+/// The shift of z from a slice's misfit, and its standard error from the errors of the widths (eq. 9.5).
 struct Bias {
     double um = 0, error_um = 0;
 };
@@ -56,7 +56,7 @@ Bias bias_of(const AstigmaticFit& fit, const WidthsOverZ& data, std::size_t k) {
             information};
 }
 
-/// The fit to some slices, and by how much its bias exceeds what the errors of the widths explain.
+/// The fit to a range of slices, and how much its bias exceeds the errors of the widths.
 struct Trial {
     UsableRange range;
     double excess_um = 0;
@@ -78,7 +78,7 @@ Trial try_range(const WidthsOverZ& widths, std::size_t first, std::size_t last, 
         trial.range.max_bias_um = std::max(trial.range.max_bias_um, std::abs(smooth[k]));
         trial.excess_um = std::max(trial.excess_um, std::abs(smooth[k]) - error[k]);
     }
-    for (std::size_t end : {std::size_t{0}, biases.size() - 1})  // where a running median would hide an outlying slice
+    for (std::size_t end : {std::size_t{0}, biases.size() - 1})  // where a running median would hide an outlier
         trial.excess_um = std::max(trial.excess_um, std::abs(biases[end]) - 2 * errors[end]);
     trial.range.rms_bias_um = std::sqrt(squares / double(data.z.size()));
     return trial;
@@ -90,7 +90,7 @@ std::size_t narrowest(const std::vector<double>& sigma, const InFocus& in_focus)
         std::min_element(begin + std::ptrdiff_t(in_focus.first), begin + std::ptrdiff_t(in_focus.last + 1)) - begin);
 }
 
-/// From one focus to the other, one slice more on either side, and at least `start_slices`.
+/// Returns the slices from one focus to the other, one more on either side, and at least `start_slices`.
 std::pair<std::size_t, std::size_t> slices_between_foci(const WidthsOverZ& widths, const InFocus& in_focus) {
     const std::size_t x = narrowest(running_median(widths.sigma_x), in_focus),
                       y = narrowest(running_median(widths.sigma_y), in_focus);

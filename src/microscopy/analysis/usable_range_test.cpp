@@ -1,4 +1,5 @@
-// Tests of the usable range: all slices of a lens with the curve's law, and only those with that law of another.
+// Tests of the usable range: all slices if the whole lens follows the curve, and otherwise only the slices that follow
+// it.
 // SPDX-License-Identifier: MIT
 #include "analysis/astigmatic_lens.hpp"
 
@@ -17,7 +18,7 @@ constexpr CurveInUm lens{
     .sx0_um = 0.14, .sy0_um = 0.132, .gamma_um = 0.2, .d_um = 0.31, .ax = 0.05, .bx = 0.03, .ay = -0.04, .by = 0.02};
 constexpr int slices = 101;
 
-/// Slices of 20 nm from -1 to 1 um. Beyond |z| of `end_um`, widths no longer grow, as those of a cut-off window.
+/// Slices of 20 nm from -1 to 1 um. Beyond |z| = `end_um`, widths stop growing, as in a window that is too small.
 WidthsOverZ widths_until(double end_um, double error, std::uint64_t seed) {
     Random random(seed, Stream::molecule, 0);
     WidthsOverZ widths;
@@ -55,10 +56,10 @@ TEST(UsableRange, ends_where_widths_leave_the_curve) {
             EXPECT_EQ(range.last_end, RangeEnd::misfit);
             EXPECT_LE(range.fit.curve.z_min_um, -end_um + 0.03);
             EXPECT_GE(range.fit.curve.z_max_um, end_um - 0.03);
-            EXPECT_GE(range.fit.curve.z_min_um, -end_um - 0.2);  // the fit follows for a few slices, within the bound
+            EXPECT_GE(range.fit.curve.z_min_um, -end_um - 0.2);  // the fit still follows a few slices, within the bound
             EXPECT_LE(range.fit.curve.z_max_um, end_um + 0.2);
             EXPECT_LE(range.max_bias_um, max_z_bias_um * (1 + 3 * error / 0.01));
-            // What a fit of all slices makes of it, or the test above could not fail.
+            // A fit to all slices must have larger residuals, otherwise the test above could not fail.
             const AstigmaticFit whole = fit_astigmatic_curve(widths_until(end_um, error, 4));
             EXPECT_GT(whole.rms_residual_um, 2 * range.fit.rms_residual_um);
         }

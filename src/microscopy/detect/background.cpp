@@ -1,4 +1,4 @@
-// Clipped means of tiles, and their bilinear interpolation (docs/explanation/theory.md, section 5, Background).
+// Computes clipped means of tiles, and interpolates between them (docs/explanation/theory.md, section 5, Background).
 // SPDX-License-Identifier: MIT
 #include "detect/background.hpp"
 
@@ -39,7 +39,7 @@ float Background::clipped_mean(const float* photoelectrons, int column, int row)
                     row + 1 < grid_.rows ? grid_.tile_px : camera_->height() - y,
                     camera_->shot_noise(),
                     camera_->variance_scalar()};
-    // The plain mean is the start; the steps are shared with the GPU (frame_math.hpp), the sums are SIMD code.
+    // Starts from the plain mean. The steps are shared with the GPU (frame_math.hpp); the sums are SIMD code.
     double plain = GLINT_PICK(plain_sum)(tile) / (double(tile.width) * tile.height);
     if (std::isnan(plain)) {
         has_missing_ = true;
@@ -49,7 +49,7 @@ float Background::clipped_mean(const float* photoelectrons, int column, int row)
         plain = sum / count;
     }
     double mean = plain, sum = 0, count = 0;
-    for (int pass = 0; pass < most_clipping_passes; ++pass) {
+    for (int pass = 0; pass < max_clipping_passes; ++pass) {
         GLINT_PICK(clipped_sum)(tile, float(mean), &sum, &count);
         if (!clip(mean, sum, count, tile.shot_noise, tile.variance_scalar)) break;
     }
@@ -78,7 +78,7 @@ void Background::interpolate(const std::vector<float>& nodes, int y, float* out)
     const Between down = between(y, grid_.tile_px, grid_.rows);
     const float* above = nodes.data() + std::size_t(down.tile) * grid_.columns;
     const float* below = above + (grid_.rows > 1 ? grid_.columns : 0);
-    // Down the columns first: one interpolation per tile instead of one per pixel.
+    // Interpolates down the columns first: one interpolation per tile instead of one per pixel.
     for (int k = 0; k < grid_.columns; ++k) blended_[k] = blend(above[k], below[k], down.fraction);
 
     const int width = camera_->width(), half = grid_.tile_px / 2;

@@ -1,4 +1,4 @@
-// Tests of the background: correct with spots of any brightness, and along slopes.
+// Tests of the background: correct with spots of any brightness, and on slopes.
 // SPDX-License-Identifier: MIT
 #include "detect/background.hpp"
 
@@ -25,15 +25,15 @@ double mean_variance(const Background& background, int width, int height) {
 TEST(Background, is_the_mean_of_an_empty_frame) {
     const int size = 128, frames = 50;
     for (double level : {0.2, 1.0, 20.0, 500.0}) {
-        const CameraView view(camera_of(1), size, size);
+        const CameraView view(make_camera(1), size, size);
         Background background(view, MatchedFilter{1.3});
         double mean = 0;
         for (int k = 0; k < frames; ++k) {
             background.measure(expose(Scene(size, size, level), 1, std::uint64_t(3 + k)).data());
             mean += mean_variance(background, size, size) / frames;
         }
-        // Its own error; and the clipped tail above 3 sigma, which lowers it by 0.44 % of the noise, or by less where
-        // few photons leave the tail alone (docs/explanation/theory.md, section 5).
+        // The statistical error, and the clipped tail above 3 sigma. The tail lowers the background by 0.44 % of the
+        // noise, or by less with few photons (docs/explanation/theory.md, section 5).
         const double sigma = std::sqrt(level + 1), error = 4 * sigma / (size * std::sqrt(frames));
         EXPECT_LT(mean, level + 1 + error) << level;
         EXPECT_GT(mean, level + 1 - 0.005 * sigma - error) << level;
@@ -46,7 +46,7 @@ TEST(Background, ignores_spots_that_cover_a_third_of_the_frame) {
         Scene scene(size, size, 20);
         for (int y = 4; y < size; y += 9)
             for (int x = 4; x < size; x += 9) scene.add_spot(x, y, 1.1, photons);
-        const CameraView view(camera_of(2), size, size);
+        const CameraView view(make_camera(2), size, size);
         Background background(view, MatchedFilter{1.1});
         background.measure(expose(scene, 2, 4).data());
         EXPECT_NEAR(std::sqrt(mean_variance(background, size, size)), std::sqrt(22.0), 0.12 * std::sqrt(22.0))
@@ -59,11 +59,11 @@ TEST(Background, follows_a_slope_without_steps) {
     Scene scene(width, height, 0);
     for (int y = 0; y < height; ++y)
         for (int x = 0; x < width; ++x) scene.mean[std::size_t(y) * width + x] = 100 + 3 * x + y;
-    const CameraView view(camera_of(0), width, height);
+    const CameraView view(make_camera(0), width, height);
     Background background(view, MatchedFilter{1.3});
     background.measure(expose(scene, 0, 5).data());
     std::vector<float> row(std::size_t(width), 0);
-    // A tile's 256 pixels tell 100 e- within 0.6 %, and of two tiles, 16 px from each other, the slope within 0.12
+    // The 256 pixels of a tile measure 100 e- to within 0.6 %. Two tiles 16 px apart measure the slope to within 0.12
     // e-/px.
     for (int y = 8; y < height - 14; ++y) {
         background.shot_noise_row(y, row.data());
@@ -76,7 +76,7 @@ TEST(Background, follows_a_slope_without_steps) {
 
 TEST(Background, a_map_with_hot_pixels_changes_nothing) {
     const int size = 64, frames = 100;
-    Camera camera = mapped(camera_of(2), size, size);
+    Camera camera = mapped(make_camera(2), size, size);
     for (std::size_t k = 5; k < camera.readnoise_e.map.size(); k += 50) camera.readnoise_e.map[k] = 30;
     const CameraView view(camera, size, size);
     Background background(view, MatchedFilter{1.3});
@@ -90,8 +90,8 @@ TEST(Background, a_map_with_hot_pixels_changes_nothing) {
         background.shot_noise_row(20, row.data());
         for (float level : row) mean += level / (double(size) * frames);
     }
-    // The standard error of at least four tiles of 256 pixels, of which 5 are hot: without the map these would be cut
-    // above 3 sigma of the others, and take 0.2 with them. The clipped tail takes 0.44 % of the noise.
+    // The standard error of at least four tiles of 256 pixels, of which 5 are hot. Without the map, the hot pixels
+    // would be cut above 3 sigma of the others, which would cost 0.2. The clipped tail costs 0.44 % of the noise.
     const double error = std::sqrt(251 * 12.0 + 5 * 912.0) / 256 / std::sqrt(4.0 * frames);
     EXPECT_NEAR(mean, 10, 4 * error + 0.005 * std::sqrt(12));
 }

@@ -13,7 +13,7 @@ using namespace glint::test;
 
 TEST(CutRois, centre_where_they_can_and_shift_at_the_edges) {
     const int width = 20, height = 12;
-    Camera camera = mapped(camera_of(1), width, height);
+    Camera camera = mapped(make_camera(1), width, height);
     for (std::size_t k = 0; k < camera.readnoise_e.map.size(); ++k) camera.readnoise_e.map[k] = float(k % 5);
     const CameraView view(camera, width, height);
     std::vector<float> frame(std::size_t(width) * height);
@@ -46,7 +46,7 @@ TEST(CutRois, centre_where_they_can_and_shift_at_the_edges) {
 }
 
 TEST(CutRois, carry_the_camera_and_refuse_sizes_that_cannot_be) {
-    const CameraView view(camera_of(9, CameraKind::EMCCD), 10, 8);
+    const CameraView view(make_camera(9, CameraKind::EMCCD), 10, 8);
     const Rois rois = make_rois(view, 8);
     EXPECT_EQ(rois.size, 8);
     EXPECT_EQ(rois.excess_noise, 2);

@@ -10,7 +10,7 @@ namespace glint {
 namespace {
 
 constexpr double min_width_px = 0.3, max_width_px = 8;
-constexpr double least_threshold = 1, most_threshold = 1000;
+constexpr double min_threshold = 1, max_threshold = 1000;
 constexpr double default_threshold = 5, default_em_threshold = 6;
 
 }  // namespace
@@ -23,11 +23,11 @@ void check(const DetectOptions& options) {
                         "pixel size (`pixel_size`)",
                         options.filter.width_px, min_width_px, max_width_px));
     if (options.threshold == 0) return;
-    if (!(options.threshold >= least_threshold && options.threshold <= most_threshold))
+    if (!(options.threshold >= min_threshold && options.threshold <= max_threshold))
         throw OptionError(
             fmt::format("a threshold of {:.3g} standard deviations is outside {} to {}: give "
                         "`threshold=5`, more for fewer false spots",
-                        options.threshold, least_threshold, most_threshold));
+                        options.threshold, min_threshold, max_threshold));
 }
 
 float threshold_of(float excess_noise, const DetectOptions& options) {

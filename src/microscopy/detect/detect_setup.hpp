@@ -1,4 +1,4 @@
-// The preparation common to detection on the CPU and on GPUs: option checks and the default threshold.
+// Common to detection on the CPU and on GPUs: option checks and the default threshold.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,9 +6,9 @@
 
 namespace glint {
 
-/// Throws OptionError for a width or threshold out of range.
+/// Throws OptionError if a width or threshold is out of range.
 void check(const DetectOptions& options);
-/// The threshold in standard deviations: the option's, or the camera's default.
+/// Returns the threshold in standard deviations: the option's, or the camera's default.
 float threshold_of(float excess_noise, const DetectOptions& options);
 inline float threshold_of(const CameraView& camera, const DetectOptions& options) {
     return threshold_of(camera.excess_noise(), options);

@@ -32,7 +32,7 @@ struct Detector::State {
 
     void begin(const float* photoelectrons);
     void filter(int y, const float* photoelectrons);
-    void search(int y, float least_score, Spots& spots);
+    void search(int y, float min_score, Spots& spots);
     bool is_plateau_of_earlier(int x, int y, float value);
 
     struct Maximum {
@@ -45,18 +45,18 @@ struct Detector::State {
     int radius;
     MatchedFilter matched_filter;
     std::unique_ptr<ScoreRows> rows,
-        rows_if_missing;            ///< the latter for frames with missing pixels, where the former take none
-    ScoreRows* of_frame = nullptr;  ///< one of both
+        rows_if_missing;            ///< `rows` for frames with missing pixels, if `rows` does not support them
+    ScoreRows* of_frame = nullptr;  ///< the one used for the current frame
     EmptyNoise noise;
     double spread = 0;
     std::array<PaddedRow, 3> narrow;  ///< rows y - 1, y, y + 1, each at its index modulo 3
-    PaddedRow beyond;                 ///< stands for the rows outside the frame
-    std::vector<int> columns;         ///< of maxima in a row
+    PaddedRow beyond;                 ///< replaces the rows outside the frame
+    std::vector<int> columns;         ///< columns of the maxima in a row
     std::vector<float> scores;
     std::vector<Maximum> maxima;
 };
 
-/// A saturated area is a plateau of exactly equal values with a maximum at each corner; only the first one is kept.
+/// A saturated area is a plateau of exactly equal values with a maximum at each corner; only the first is kept.
 bool Detector::State::is_plateau_of_earlier(int x, int y, float value) {
     const int reach = plateau_reach(radius);
     bool found = false;
@@ -75,7 +75,7 @@ void Detector::State::begin(const float* photoelectrons) {
     of_frame->begin(photoelectrons);
 }
 
-/// The narrow filter of row y. Missing pixels are lower than any, as those beyond the frame's edge are.
+/// Computes the narrow filter of row y. Missing pixels, like those beyond the frame's edge, are lower than any value.
 void Detector::State::filter(int y, const float* photoelectrons) {
     float* to = narrow[std::size_t(y) % 3].data();
     of_frame->row(y, to);
@@ -85,7 +85,7 @@ void Detector::State::filter(int y, const float* photoelectrons) {
         if (std::isnan(pixels[x])) to[x] = -FLT_MAX;
 }
 
-void Detector::State::search(int y, float least_score, Spots& spots) {
+void Detector::State::search(int y, float min_score, Spots& spots) {
     const float* here = narrow[std::size_t(y) % 3].data();
     const SearchedRows searched{y > 0 ? narrow[std::size_t(y + 2) % 3].data() : beyond.data(), here,
                                 y + 1 < camera->height() ? narrow[std::size_t(y + 1) % 3].data() : beyond.data()};
@@ -93,7 +93,7 @@ void Detector::State::search(int y, float least_score, Spots& spots) {
     of_frame->scores(y, std::span(columns).first(found), scores.data());
     for (std::size_t k = 0; k < found; ++k) {
         const int x = columns[k];
-        if (!(scores[k] >= least_score) || is_plateau_of_earlier(x, y, here[x])) continue;
+        if (!(scores[k] >= min_score) || is_plateau_of_earlier(x, y, here[x])) continue;
         spots.x.push_back(x);
         spots.y.push_back(y);
         spots.score.push_back(scores[k]);
@@ -119,12 +119,12 @@ void Detector::find(std::span<const float> photoelectrons, Spots& spots) {
     if (photoelectrons.empty()) return;
     s.begin(photoelectrons.data());
     s.noise.sample(photoelectrons.data(), s.of_frame->background());
-    const float least_score = s.threshold * noise_excess(s.noise.spread());
+    const float min_score = s.threshold * noise_excess(s.noise.spread());
     for (int y = 0; y < height; ++y) {
         s.filter(y, photoelectrons.data());
-        if (y > 0) s.search(y - 1, least_score, spots);
+        if (y > 0) s.search(y - 1, min_score, spots);
     }
-    s.search(height - 1, least_score, spots);
+    s.search(height - 1, min_score, spots);
     s.noise.leave_out(spots);
     s.spread = s.noise.spread();
 }

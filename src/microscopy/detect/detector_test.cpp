@@ -43,7 +43,7 @@ TEST(Detector, finds_spots_with_the_probability_that_theory_gives) {
         const double photons = k * sigma_of_photons(sigma_px, background);
         for (int y = 8; y < size; y += spacing)
             for (int x = 8; x < size; x += spacing) scene.add_spot(x, y, sigma_px, photons);
-        const Spots spots = spots_of(expose(scene, 0, 21), size, size, camera_of(0), {{sigma_px}, threshold});
+        const Spots spots = spots_of(expose(scene, 0, 21), size, size, make_camera(0), {{sigma_px}, threshold});
         double found = 0;
         for (std::size_t i = 0; i < spots.count(); ++i)
             found += std::abs(spots.x[i] % spacing - 8) <= 2 && std::abs(spots.y[i] % spacing - 8) <= 2;
@@ -57,11 +57,11 @@ TEST(Detector, finds_spots_with_the_probability_that_theory_gives) {
     }
 }
 
-TEST(Detector, finds_nearly_nothing_where_nothing_is) {
+TEST(Detector, finds_almost_nothing_in_empty_frames) {
     const int size = 512;
     for (const auto& [background, variance] : {std::array{1.0, 1.0}, {5.0, 2.0}, {20.0, 0.0}, {500.0, 300.0}}) {
         const Spots spots =
-            spots_of(expose(Scene(size, size, background), variance, 22), size, size, camera_of(variance));
+            spots_of(expose(Scene(size, size, background), variance, 22), size, size, make_camera(variance));
         EXPECT_LE(spots.count(), 5u) << background;  // fewer than 2 expected
     }
 }
@@ -74,7 +74,7 @@ TEST(Detector, gives_one_spot_for_one_molecule_however_bright_and_orders_them) {
         for (int y = 11; y < size - 8; y += 22)
             for (int x = 9; x < size - 8; x += 24, ++n)
                 scene.add_spot(x + 0.37 * (y % 3), y + 0.21 * (x % 5), 1.3, photons);
-        const Spots spots = spots_of(expose(scene, 2, 23), size, size, camera_of(2));
+        const Spots spots = spots_of(expose(scene, 2, 23), size, size, make_camera(2));
         EXPECT_EQ(spots.count(), n) << photons;
         for (std::size_t k = 1; k < spots.count(); ++k)
             EXPECT_LT(spots.y[k - 1] * size + spots.x[k - 1], spots.y[k] * size + spots.x[k]);
@@ -86,14 +86,14 @@ TEST(Detector, parts_two_molecules_that_the_spot_itself_would_blur_together) {
     Scene scene(64, 64, 20);
     scene.add_spot(30, 30, 1.3, 5000);
     scene.add_spot(34, 30, 1.3, 5000);
-    EXPECT_EQ(spots_of(expose(scene, 0, 24), 64, 64, camera_of(0)).count(), 2u);
+    EXPECT_EQ(spots_of(expose(scene, 0, 24), 64, 64, make_camera(0)).count(), 2u);
 }
 
 TEST(Detector, finds_spots_at_edges_and_in_corners) {
     Scene scene(40, 30, 10);
     for (double x : {0.0, 20.0, 39.0})
         for (double y : {0.0, 29.0}) scene.add_spot(x, y, 1.3, 2000);
-    const Spots spots = spots_of(expose(scene, 1, 25), 40, 30, camera_of(1));
+    const Spots spots = spots_of(expose(scene, 1, 25), 40, 30, make_camera(1));
     ASSERT_EQ(spots.count(), 6u);
     for (std::size_t k = 0; k < 6; ++k) {
         EXPECT_NEAR(spots.x[k], 20 * int(k % 3), 1);
@@ -103,7 +103,7 @@ TEST(Detector, finds_spots_at_edges_and_in_corners) {
 
 TEST(Detector, sees_through_the_hot_pixels_of_a_map) {
     const int size = 128;
-    Camera camera = mapped(camera_of(2), size, size);
+    Camera camera = mapped(make_camera(2), size, size);
     Scene scene(size, size, 10);
     scene.add_spot(60, 60, 1.3, 800);
     std::vector<float> frame = expose(scene, 2, 26);
@@ -113,10 +113,10 @@ TEST(Detector, sees_through_the_hot_pixels_of_a_map) {
         frame[k] += float(40 * random.normal());
     }
     EXPECT_EQ(spots_of(frame, size, size, camera).count(), 1u);
-    EXPECT_GT(spots_of(frame, size, size, camera_of(2)).count(), 10u);  // as the same movie without its map
+    EXPECT_GT(spots_of(frame, size, size, make_camera(2)).count(), 10u);  // like the same movie without its map
 }
 
-// As in a movie that was rotated and shifted: pixels that are NaN are as those beyond the frame's edge.
+// As in a movie that was rotated and shifted: NaN pixels count like those beyond the frame's edge.
 TEST(Detector, missing_pixels_make_no_spots_and_lose_none) {
     const int size = 256, spacing = 16;
     const double background = 100;
@@ -131,7 +131,7 @@ TEST(Detector, missing_pixels_make_no_spots_and_lose_none) {
             if (is_missing(x, y)) frame[y * size + x] = empty[y * size + x] = NAN;
             there += x % spacing == 8 && y % spacing == 8 && !is_missing(x, y);
         }
-    for (const Camera& camera : {camera_of(2), mapped(camera_of(2), size, size)}) {
+    for (const Camera& camera : {make_camera(2), mapped(make_camera(2), size, size)}) {
         const Spots spots = spots_of(frame, size, size, camera);
         std::size_t found = 0, at_edge = 0;
         for (std::size_t k = 0; k < spots.count(); ++k) {
@@ -140,7 +140,7 @@ TEST(Detector, missing_pixels_make_no_spots_and_lose_none) {
             const int x_true = x / spacing * spacing + 8, y_true = y / spacing * spacing + 8;
             const bool is_there = std::abs(x - x_true) <= 1 && std::abs(y - y_true) <= 1;
             found += is_there && !is_missing(x_true, y_true);
-            // The light of a molecule beyond the edge.
+            // Accepts the light of a molecule beyond the edge.
             at_edge += std::abs(x - x_true) <= 4 && std::abs(y - y_true) <= 4 && is_missing(x_true, y_true);
         }
         EXPECT_EQ(found, there);
@@ -151,7 +151,7 @@ TEST(Detector, missing_pixels_make_no_spots_and_lose_none) {
         Spots in_empty, after;
         detector.find(empty, in_empty);
         EXPECT_NEAR(detector.noise_check(), 1, 0.1);
-        detector.find(expose(scene, 2, 30), after);  // a frame without any, after one with them
+        detector.find(expose(scene, 2, 30), after);  // a frame without missing pixels, after one with them
         EXPECT_EQ(after.score, spots_of(expose(scene, 2, 30), size, size, camera).score);
     }
 }
@@ -160,7 +160,7 @@ TEST(Detector, a_frame_of_missing_pixels_holds_nothing) {
     for (const std::size_t left : {std::size_t(0), std::size_t(1), std::size_t(20)}) {
         std::vector<float> frame(64 * 64, NAN);
         for (std::size_t k = 0; k < left; ++k) frame[64 * 20 + 20 + k] = float(5 + 7 * (k % 3));
-        const CameraView view(camera_of(1), 64, 64);
+        const CameraView view(make_camera(1), 64, 64);
         Detector detector(view, {});
         Spots spots;
         detector.find(frame, spots);
@@ -174,7 +174,7 @@ TEST(Detector, a_frame_depends_on_itself_alone) {
     Scene scene(width, height, 5);
     for (int k = 0; k < 12; ++k) scene.add_spot(5 + 7 * k, 3 + 5 * k, 1.3, 500);
     const auto frame = expose(scene, 1, 27), other = expose(Scene(width, height, 900), 1, 28);
-    for (const Camera& camera : {camera_of(1), mapped(camera_of(1), width, height)}) {
+    for (const Camera& camera : {make_camera(1), mapped(make_camera(1), width, height)}) {
         const CameraView view(camera, width, height);
         Detector detector(view, {});
         Spots first, between, again;
@@ -191,7 +191,7 @@ TEST(Detector, a_frame_depends_on_itself_alone) {
 TEST(Detector, a_constant_frame_of_any_shape_holds_no_spot_and_no_information) {
     for (const auto& [width, height] : {std::pair{64, 64}, {1, 1}, {1, 50}, {50, 1}, {3, 3}, {2, 40}, {7, 5}, {200, 3}})
         for (float level : {0.0f, 3.0f, 65535.0f, -12.0f})
-            for (const Camera& camera : {camera_of(0), camera_of(4), mapped(camera_of(4), width, height)}) {
+            for (const Camera& camera : {make_camera(0), make_camera(4), mapped(make_camera(4), width, height)}) {
                 const CameraView view(camera, width, height);
                 Detector detector(view, {2.0, 0});
                 Spots spots;
@@ -205,7 +205,7 @@ TEST(Detector, finds_a_spot_in_frames_smaller_than_its_window) {
     for (const auto& [width, height] : {std::pair{6, 6}, {5, 40}, {40, 5}}) {
         Scene scene(width, height, 5);
         scene.add_spot(width / 2, height / 2, 1.3, 3000);
-        EXPECT_EQ(spots_of(expose(scene, 1, 29), width, height, camera_of(1)).count(), 1u) << width << "x" << height;
+        EXPECT_EQ(spots_of(expose(scene, 1, 29), width, height, make_camera(1)).count(), 1u) << width << "x" << height;
     }
 }
 
@@ -217,7 +217,7 @@ TEST(Detector, a_saturated_plateau_is_one_spot_at_most) {
             for (int y = 0; y < size; ++y)
                 for (int x = 0; x < size; ++x)
                     if (std::hypot((x - 40) / aspect, y - 40.0) <= radius) frame[std::size_t(y) * size + x] = 60000;
-            const std::size_t count = spots_of(frame, size, size, camera_of(1)).count();
+            const std::size_t count = spots_of(frame, size, size, make_camera(1)).count();
             EXPECT_LE(count, 1u) << "radius " << radius << ", aspect " << aspect;
             if (radius <= 3) {
                 EXPECT_EQ(count, 1u) << "radius " << radius << ", aspect " << aspect;
@@ -229,7 +229,7 @@ TEST(Detector, huge_and_negative_values_stay_harmless) {
     std::vector<float> frame(64 * 64, 1e38f);
     frame[70] = -1e38f;
     frame[900] = std::numeric_limits<float>::max();
-    const CameraView view(camera_of(1), 64, 64);
+    const CameraView view(make_camera(1), 64, 64);
     Detector detector(view, {});
     Spots spots;
     detector.find(frame, spots);
@@ -244,16 +244,16 @@ TEST(Detector, threshold_is_five_or_six_behind_an_em_register) {
         for (int y = 8; y < 256; y += 16)
             for (int x = 8; x < 256; x += 16) scene.add_spot(x, y, 1.3, kind == CameraKind::EMCCD ? 190 : 110);
         const auto frame = expose(scene, 1, 31, kind);
-        const Spots by_default = spots_of(frame, 256, 256, camera_of(1, kind));
+        const Spots by_default = spots_of(frame, 256, 256, make_camera(1, kind));
         EXPECT_GT(by_default.count(), 50u);
-        EXPECT_EQ(by_default.x, spots_of(frame, 256, 256, camera_of(1, kind), {1.3, default_threshold}).x);
+        EXPECT_EQ(by_default.x, spots_of(frame, 256, 256, make_camera(1, kind), {1.3, default_threshold}).x);
         EXPECT_LT(by_default.count(),
-                  spots_of(frame, 256, 256, camera_of(1, kind), {1.3, default_threshold - 0.5}).count());
+                  spots_of(frame, 256, 256, make_camera(1, kind), {1.3, default_threshold - 0.5}).count());
     }
 }
 
 TEST(Detector, refuses_options_and_frames_out_of_range) {
-    const CameraView view(camera_of(1), 32, 32);
+    const CameraView view(make_camera(1), 32, 32);
     const double nan = std::numeric_limits<double>::quiet_NaN();
     for (double sigma : {0.0, 0.29, 8.1, -1.0, nan}) EXPECT_THROW(Detector(view, {sigma, 5}), OptionError) << sigma;
     for (double threshold : {-1.0, 0.5, 1001.0, nan})

@@ -1,4 +1,4 @@
-// Samples the noise between spots, and words the warning if it contradicts the camera model.
+// Samples the noise between spots, and writes the warning if it contradicts the camera model.
 // SPDX-License-Identifier: MIT
 #include "detect/empty_noise.hpp"
 
@@ -14,7 +14,7 @@ static_assert(masked_variance == masked_variance_e2);
 constexpr double wanted_samples = 1024;
 /// Tolerance: a tenth for the camera's parameters, plus the statistical uncertainty of one frame, divided by sqrt(n)
 /// for n frames.
-constexpr double most_spread = 1.1, least_spread = 0.9, chance_up = 0.15, chance_down = 0.2;
+constexpr double max_spread = 1.1, min_spread = 0.9, chance_up = 0.15, chance_down = 0.2;
 
 constexpr double far_too_large = 10;
 
@@ -22,8 +22,8 @@ int grid_count(int length, int step) {
     return length <= 2 * noise_margin_px ? 0 : (length - 2 * noise_margin_px - 1) / step + 1;
 }
 
-/// The spread with the reciprocal of the camera's gain, by which a movie's photoelectrons scale and its shot noise does
-/// not; 0 where it is not known.
+/// Returns the spread for the reciprocal of the camera's gain, by which photoelectrons scale but shot noise does not. 0
+/// if it is unknown.
 double spread_with_reciprocal_gain(double spread, const Camera& camera, double background_e) {
     if (camera.has_maps()) return 0;
     const double gain = camera.gain_e_per_adu.scalar, scale = 1 / (gain * gain);
@@ -34,16 +34,16 @@ double spread_with_reciprocal_gain(double spread, const Camera& camera, double b
     return spread * scale * std::sqrt((shot + read) / (shot * scale + read));
 }
 
-/// That the gain was given upside down, where this explains the noise; else empty.
+/// Returns a warning that the gain was inverted, if this explains the noise. Otherwise empty.
 std::string inverted_gain(double spread, const Camera& camera, double background_e) {
-    // Where it explains nearly all, the rest may be what detection misses in a movie whose noise it does not know: dim
-    // spots count as noise then, and with an EMCCD's skewed noise the background is no more than about right.
+    // An explanation of nearly all suffices. If detection uses the wrong noise, it misses dim spots, which then count
+    // as noise. With an EMCCD's skewed noise, the background is only approximate.
     constexpr double rest_in_logarithm = 0.15;
     const double right = spread_with_reciprocal_gain(spread, camera, background_e);
     if (!(right > 0)) return "";
-    const bool explains_all = right >= least_spread && right <= most_spread;
+    const bool explains_all = right >= min_spread && right <= max_spread;
     if (!explains_all && std::abs(std::log(right)) >= rest_in_logarithm * std::abs(std::log(spread))) return "";
-    // The gain of an EM register, forgotten, leaves such a rest, too.
+    // A missing EM gain leaves such a difference, too.
     const bool may_be_em = !explains_all && spread > 1 && camera.kind != CameraKind::EMCCD;
     const double gain = camera.gain_e_per_adu.scalar;
     return fmt::format(
@@ -53,11 +53,11 @@ std::string inverted_gain(double spread, const Camera& camera, double background
         spread, 1 / gain, right, gain, may_be_em ? ", or is this an EMCCD whose EM gain is not given" : "");
 }
 
-/// That the background lies below 0, which only an offset that is too high makes it do; else empty.
+/// Returns a warning that the background is below 0, which only an offset that is too high causes. Otherwise empty.
 std::string offset_above_background(double spread, const Camera& camera, double background_e) {
     if (camera.has_maps()) return "";
     const double below_adu = -background_e / CameraView(camera, 1, 1).pixel(0).factor_e_per_adu;
-    if (!(below_adu > 1)) return "";  // a median of whole counts may be one off
+    if (!(below_adu > 1)) return "";  // a median of whole counts may be off by one
     const double offset = camera.offset_adu.scalar;
     return fmt::format(
         "the offset of {:g} ADU is too high: the movie's median count is {:.0f}, so its background would be below 0. "
@@ -124,7 +124,7 @@ double EmptyNoise::spread() {
     sorted_.clear();
     for (const Sample& sample : samples_)
         if (sample.is_used) sorted_.push_back(sample.observed);
-    if (sorted_.size() < least_noise_samples) return 0;
+    if (sorted_.size() < min_noise_samples) return 0;
     const auto middle = sorted_.begin() + std::ptrdiff_t(sorted_.size() / 2);
     std::nth_element(sorted_.begin(), middle, sorted_.end());
     const double limit = noise_limit(*middle);
@@ -145,8 +145,8 @@ std::string camera_contradiction(std::span<const double> noise_checks, const Cam
     const auto middle = known.begin() + std::ptrdiff_t(known.size() / 2);
     std::nth_element(known.begin(), middle, known.end());
     const double chance = 1 / std::sqrt(double(known.size()));
-    const bool too_large = *middle > most_spread + chance_up * chance;
-    const bool too_small = *middle < least_spread - chance_down * chance;
+    const bool too_large = *middle > max_spread + chance_up * chance;
+    const bool too_small = *middle < min_spread - chance_down * chance;
     if (!too_large && !too_small) return "";
     if (camera)
         for (const auto& told : {offset_above_background, inverted_gain})

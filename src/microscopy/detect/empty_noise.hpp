@@ -10,11 +10,11 @@
 
 namespace glint {
 
-/// A grid of about 1024 pixels of a frame.
+/// Returns a grid of about 1024 pixels of a frame.
 NoiseGrid noise_grid(int width, int height, int spot_radius_px);
 
-/// Second differences along both axes, on a grid of pixels away from spots. They are insensitive to structures as
-/// smooth as a spot or a structured background, so they measure the camera's noise even in dense frames.
+/// Second differences along both axes, on a grid of pixels away from spots. They are insensitive to structures that are
+/// as smooth as a spot. They therefore measure the camera's noise even in dense frames.
 class EmptyNoise {
   public:
     EmptyNoise(const CameraView& camera, int spot_radius_px);
@@ -24,7 +24,7 @@ class EmptyNoise {
     /// Excludes the samples near spots.
     void leave_out(const Spots& spots);
 
-    /// Root of observed over expected variance without outliers; 0 without information.
+    /// Returns the root of observed over expected variance, without outliers; 0 if there is no information.
     double spread();
 
   private:

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double narrow_width_px = 0.8;
 
-/// Taps of a pixel-integrated Gaussian centred on a pixel, from the centre outwards (eq. 1.2).
+/// Returns the taps of a pixel-integrated Gaussian centred on a pixel, from the centre outwards (eq. 1.2).
 std::vector<float> gaussian_taps(double width_px, int radius) {
     std::vector<float> taps;
     for (int i = 0; i <= radius; ++i)
@@ -21,8 +21,8 @@ std::vector<float> gaussian_taps(double width_px, int radius) {
     return taps;
 }
 
-/// Sums along one axis over the part of the window inside the frame: of the wide kernel, of 1, of its square, of the
-/// narrow kernel.
+/// Sums along one axis over the part of the window inside the frame: of the wide kernel, of 1, of the wide kernel's
+/// square, and of the narrow kernel.
 struct AxisSums {
     double kernel = 0, box = 0, squared = 0, narrow = 0;
 };
@@ -65,7 +65,7 @@ EdgeNorms::EdgeNorms(const Filter& filter, int width, int height) : class_of_(st
             const double a = along.kernel * down.kernel, b = along.box * down.box, c = along.squared * down.squared;
             const double information = c - a * a / b;
             row.box_ratio.push_back(float(a / b));
-            // In a window clipped to few pixels, spot and background are indistinguishable: no score instead of a
+            // In a window clipped to few pixels, spot and background are indistinguishable. The score is 0 instead of a
             // division by 0.
             row.norm.push_back(information > 1e-4 * c ? float(1 / std::sqrt(information)) : 0.0f);
             row.narrow_norm.push_back(float(1 / (along.narrow * down.narrow)));

@@ -1,4 +1,4 @@
-// The detection filter: its separable kernels, and its normalisation where the frame's edge clips the window
+// The detection filter: its separable kernels, and its normalisation if the frame's edge clips the window
 // (docs/explanation/theory.md, eq. 5.3 to 5.7).
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -11,9 +11,10 @@
 
 namespace glint {
 
-/// Kernels for a spot: `wide` is the pixel-integrated Gaussian g of eq. 5.1 over a window of three
-/// widths (at least 7x7), `squared` is g^2 for the sum C, and `narrow` is h of eq. 5.7, a Gaussian of at most 0.8 px
-/// whose maxima are the spots.
+/// Kernels for a spot:
+/// - `wide` is the pixel-integrated Gaussian g of eq. 5.1 over a window of three widths (at least 7x7).
+/// - `squared` is g^2, for the sum C.
+/// - `narrow` is h of eq. 5.7, a Gaussian of at most 0.8 px whose maxima are the spots.
 class Filter {
   public:
     explicit Filter(const MatchedFilter& matched);
@@ -26,9 +27,9 @@ class Filter {
     std::vector<float> wide_, squared_, narrow_, pairs_;
 };
 
-/// For uniform noise, the sums A', B' and C' of eq. 5.6 over the clipped window are products of sums along each axis,
-/// and can be computed in advance. Rows that the frame's top and bottom clip in the same way share one entry (a class):
-/// all rows far from the edges are one class.
+/// Precomputed norms for uniform noise. The sums A', B' and C' of eq. 5.6 over the clipped window are products of sums
+/// along each axis. Rows that the frame's top and bottom clip in the same way share one entry (a class). All rows far
+/// from the edges are one class.
 class EdgeNorms {
   public:
     struct Row {

@@ -1,5 +1,5 @@
-// Background tiles and noise samples of a frame in C order (theory.md, eq. 5.8 and 5.9), written once for the CPU
-// and for GPU kernels, so that both find the same spots.
+// Background tiles and noise samples of a frame in C order (theory.md, eq. 5.8 and 5.9). One source for the CPU and for
+// GPU kernels, so that both find the same spots.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,21 +9,21 @@
 
 namespace glint {
 
-/// Pixels of this read variance and above are masked: masked_variance_e2 of glint/camera.hpp.
+/// Pixels with at least this read variance are masked: masked_variance_e2 of glint/camera.hpp.
 constexpr float masked_variance = 1e6f;
 /// Minimum variance of a pixel, e-^2: keeps the signal-to-noise ratio of a black frame finite.
-constexpr float least_variance = 0.05f;
-/// A frame whose noise check exceeds this is not described by the camera model; chance alone does not reach it.
-constexpr double most_noise_spread = 1.25;
-/// With uniform read noise, this many rows share one interpolated row of noise: it varies slowly.
+constexpr float min_variance = 0.05f;
+/// If a frame's noise check exceeds this, the camera model does not describe the frame; chance alone does not reach it.
+constexpr double max_noise_spread = 1.25;
+/// With uniform read noise, this many rows share one interpolated row of noise, which varies slowly.
 constexpr int noise_rows = 4;
 
-/// Tiles that cover a frame; the last one of a row or column includes the remainder.
+/// Tiles that cover a frame. The last tile of a row or column includes the remainder.
 struct TileGrid {
     int tile_px, columns, rows;
 };
 
-/// A position between the centres of tiles: the tile before it, and the fraction of the way to the next one, 0 to 1.
+/// A position between tile centres: the tile before it, and the fraction of the way to the next tile, 0 to 1.
 struct Between {
     int tile;
     float fraction;
@@ -46,11 +46,10 @@ GLINT_PORTABLE float along(float before, float after, int tile_px, int i) {
     return first + step * float(i);
 }
 
-/// The mean of a tile without its spots starts from the plain mean. Each pass takes the mean of the pixels that the
-/// limit around the last one keeps, until it decreases by less than 2 % of a pixel's noise: false then. Only pixels
-/// above are clipped: in a tile whose mean a bright spot has raised, a lower limit would exclude the background
-/// instead.
-constexpr int most_clipping_passes = 10;
+/// Limits of the clipped mean. It starts from the plain mean of a tile. Each pass averages the pixels below the limit
+/// around the last mean. It ends (returns false) when the mean decreases by less than 2 % of a pixel's noise. Only
+/// pixels above are clipped: if a bright spot has raised the mean, a lower limit would exclude the background instead.
+constexpr int max_clipping_passes = 10;
 GLINT_PORTABLE bool clip(double& mean, double sum, double count, float shot_noise, float variance) {
     if (!(count > 0)) return false;
     const double before = mean;
@@ -64,20 +63,20 @@ GLINT_PORTABLE float shot_noise(float background, float per_electron) {
     return per_electron * (background > 0 ? background : 0.0f);
 }
 GLINT_PORTABLE float total_variance(float shot, float variance) {
-    return shot + variance > least_variance ? shot + variance : least_variance;
+    return shot + variance > min_variance ? shot + variance : min_variance;
 }
 
-/// Of a tile with missing pixels: a part of its pixels this small gives no mean, which is NaN then.
-constexpr int least_part_of_tile = 8;  // an eighth
+/// If at most this part of a tile's pixels is present, the tile has no mean, and its value is NaN.
+constexpr int min_part_of_tile = 8;  // an eighth
 GLINT_PORTABLE bool is_enough_of_tile(double count, int width, int height) {
-    return count * least_part_of_tile >= double(width) * height;
+    return count * min_part_of_tile >= double(width) * height;
 }
-/// Shot noise of a tile's mean; NaN where that is.
+/// Shot noise variance of a tile's mean; NaN if the mean is NaN.
 GLINT_PORTABLE float tile_shot_noise(float mean, float per_electron) {
     return mean == mean ? shot_noise(mean, per_electron) : mean;
 }
-/// Gives tiles that have NaN the value of a neighbour in their row, or of a neighbouring row. Without any other: so
-/// much noise that there are no spots.
+/// Replaces NaN tiles by the value of a neighbour in their row, or of a neighbouring row. If all tiles are NaN, sets so
+/// much noise that no spots are found.
 GLINT_PORTABLE void fill_missing_tiles(float* values, int columns, int rows) {
     constexpr float no_light = 1e30f;
     const auto copy_if_missing = [](float* to, const float* from) {
@@ -98,10 +97,10 @@ struct NoiseGrid {
     int step_px, columns, rows, spot_radius_px;
 };
 constexpr int noise_margin_px = 2;         // distance of the grid from the frame's edge
-constexpr int least_noise_samples = 64;    // fewer give no result
+constexpr int min_noise_samples = 64;      // fewer give no result
 constexpr float difference_norm = 36;      // sum of the squared coefficients of [1 -2 1] x [1 -2 1]
 constexpr double outlier_squared = 25;     // five standard deviations
-constexpr double median_of_chi2 = 0.4549;  // with one degree of freedom
+constexpr double median_of_chi2 = 0.4549;  // for one degree of freedom
 
 /// [1 -2 1] x [1 -2 1] at a pixel: zero for any linear structure, and nearly so for a spot.
 GLINT_PORTABLE float second_difference(const float* at, long stride) {
@@ -109,22 +108,22 @@ GLINT_PORTABLE float second_difference(const float* at, long stride) {
     return above[-1] + above[1] + below[-1] + below[1] - 2 * (above[0] + at[-1] + at[1] + below[0]) + 4 * at[0];
 }
 
-/// Mean of v over the second difference's nine pixels, weighted by c^2 (eq. 5.9). v(k): the value at offset k from the
-/// centre.
+/// Returns the mean of v over the second difference's nine pixels, weighted by c^2 (eq. 5.9). v(k): the value at offset
+/// k from the centre.
 template <class Value>
 GLINT_PORTABLE float local_average(const Value& v, long stride) {
     const float corners = v(-stride - 1) + v(-stride + 1) + v(stride - 1) + v(stride + 1);
     return (corners + 4 * (v(-stride) + v(-1) + v(1) + v(stride)) + 16 * v(0)) / difference_norm;
 }
 
-/// Observed and expected variance of a sample, divided by the variance of the background's tile so that samples of
-/// bright and dim regions have comparable weights; `observed` is NaN for an unusable sample.
+/// Observed and expected variance of a sample. Both are divided by the variance of the background's tile, so that
+/// samples of bright and dim regions have comparable weights. `observed` is NaN for an unusable sample.
 struct NoiseSample {
     float observed, expected;
 };
 
-/// A place where noise is sampled. Pointers are to the sample's pixel in the frame and in maps of the same stride. A
-/// null map means that the scalar is valid for all pixels.
+/// A position at which noise is sampled. Pointers point to the sample's pixel in the frame and in maps of the same
+/// stride. If a map is null, its scalar applies to all pixels.
 struct NoisePlace {
     const float* photoelectrons;
     long stride;
@@ -132,7 +131,8 @@ struct NoisePlace {
     float shot_noise, variance_scalar, factor_scalar, tile_variance;
 };
 
-/// A pixel's noise in quantization steps: an ADU, or a photoelectron where the read noise is too small to blur these.
+/// Returns a pixel's noise in quantization steps: an ADU, or a photoelectron if the read noise is too small to blur
+/// them.
 GLINT_PORTABLE float noise_in_steps(const NoisePlace& at, float light, float read) {
     const float per_electron = at.qe ? at.shot_noise / at.qe[0] : at.shot_noise;
     const float adu = at.factor ? at.factor[0] : at.factor_scalar;
@@ -140,9 +140,9 @@ GLINT_PORTABLE float noise_in_steps(const NoisePlace& at, float light, float rea
     return sqrtf(shot_noise(light, per_electron) + read) / step;
 }
 
-/// Whether the noise is clipped, as in a saturated or masked area: the nine pixels have the same count, or three of the
-/// 25 around have the highest one. A pixel with little noise in quantization steps is not clipped: there this occurs by
-/// chance, at one of 300 places and at one of 30.
+/// Returns true if the noise is clipped, as in a saturated or masked area: the nine pixels have the same count, or
+/// three of the surrounding 25 have the highest. A pixel with little noise in quantization steps is not clipped,
+/// because this occurs by chance: the first in one of 300 positions, the second in one of 30.
 GLINT_PORTABLE bool is_cut_off(const NoisePlace& at, float read) {
     const auto count_at = [&](long k) {
         const float e = at.photoelectrons[k];
@@ -152,7 +152,7 @@ GLINT_PORTABLE bool is_cut_off(const NoisePlace& at, float read) {
         return at.factor ? 4e-6f * ((count > 0 ? count : -count) + (at.offset[0] > 0 ? at.offset[0] : -at.offset[0]))
                          : 0.0f;
     };
-    // Without branches: which of the 25 is the highest, nothing can predict.
+    // Without branches, because the position of the highest of the 25 is unpredictable.
     constexpr int side = 2 * noise_margin_px + 1;
     float counts[side][side];
     GLINT_UNROLL
@@ -185,7 +185,8 @@ GLINT_PORTABLE bool is_cut_off(const NoisePlace& at, float read) {
     return noise_in_steps(at, brightest, read) > 8;
 }
 
-/// Whether one of the second difference's nine pixels is masked: its value is its neighbours', and has not their noise.
+/// Returns true if one of the second difference's nine pixels is masked. Its value comes from its neighbours and does
+/// not have their noise.
 GLINT_PORTABLE bool is_masked_around(const NoisePlace& at) {
     if (!at.variance) return false;
     bool any = false;
@@ -194,9 +195,9 @@ GLINT_PORTABLE bool is_masked_around(const NoisePlace& at) {
     return any;
 }
 
-/// One sample of eq. 5.9. The expected variance is that of the nine pixels' own signal: noisy, but unbiased whatever is
-/// around. No camera has a negative signal, so the part of the mean more than two standard errors below 0 counts as
-/// noise: it reveals an offset that is too high.
+/// Returns one sample of eq. 5.9. The expected variance is that of the nine pixels' own signal: noisy, but unbiased in
+/// any surroundings. No camera has a negative signal. Therefore the part of the mean that is more than two standard
+/// errors below 0 counts as noise, which reveals an offset that is too high.
 GLINT_PORTABLE NoiseSample noise_sample(const NoisePlace& at) {
     const float difference = second_difference(at.photoelectrons, at.stride);
     const auto of_light = [&](long k) { return at.photoelectrons[k]; };
@@ -211,7 +212,7 @@ GLINT_PORTABLE NoiseSample noise_sample(const NoisePlace& at) {
             (shot + read) / at.tile_variance};
 }
 
-/// Grid indices [first, end) of the samples within `radius` of a place.
+/// Grid indices [first, end) of the samples within `radius` of a position.
 struct GridRange {
     int first, end;
 };
@@ -221,22 +222,22 @@ GLINT_PORTABLE GridRange samples_near(int at, int radius, int step, int count) {
     return {low <= 0 ? 0 : (low + step - 1) / step, end < count ? end : count};
 }
 
-/// Samples above this are outliers: five robust standard deviations. `median`: of the observed squares.
+/// Returns the limit of outliers: five robust standard deviations. `median`: of the observed squares.
 GLINT_PORTABLE double noise_limit(float median) {
     const double robust = median / median_of_chi2;
     return outlier_squared * (robust > 1 ? robust : 1.0);
 }
 
-/// The noise check: root of observed over expected variance, from sums over the samples below the limit; 0 without
-/// information.
+/// Returns the noise check: the root of observed over expected variance, from sums over the samples below the limit. 0
+/// if there is no information.
 GLINT_PORTABLE double noise_spread(double observed, double expected, double samples) {
     const double least = 1e-6 * samples, spread = sqrt(observed / (expected > least ? expected : least));
-    return samples >= least_noise_samples && spread < 1e300 ? spread : 0.0;  // false for NaN
+    return samples >= min_noise_samples && spread < 1e300 ? spread : 0.0;  // false for NaN
 }
 
-/// The factor on the threshold: the noise check where it exceeds most_noise_spread, else 1. With wrong camera
-/// parameters, dim spots are lost instead of the picture being filled with false positives.
-GLINT_PORTABLE float noise_excess(double spread) { return spread > most_noise_spread ? float(spread) : 1.0f; }
+/// Returns the factor on the threshold: the noise check if it exceeds max_noise_spread, else 1. With wrong camera
+/// parameters, this loses dim spots but prevents many false ones.
+GLINT_PORTABLE float noise_excess(double spread) { return spread > max_noise_spread ? float(spread) : 1.0f; }
 
 /// Maxima of exactly equal height within this distance, px, belong to one saturated area.
 constexpr int plateau_reach(int radius) { return 2 * radius + 2; }

@@ -10,7 +10,7 @@ namespace glint {
 
 // clang-format off
 GLINT_PER_ISA(
-/// The lower of two counts of each pixel into `low`, the higher one into `high`; NaN counts as higher than all.
+/// Writes the lower of each pixel's two counts to `low`, the higher to `high`; NaN counts as higher than all.
 void part_uint8(std::uint8_t* low, std::uint8_t* high, int pixels);
 void part_uint16(std::uint16_t* low, std::uint16_t* high, int pixels);
 void part_float32(float* low, float* high, int pixels);

@@ -1,4 +1,4 @@
-// Low quantiles of pixels over time, which blinking molecules do not change, compared with those of their neighbours.
+// Compares low temporal quantiles of pixels, which blinking molecules do not change, with those of their neighbours.
 // SPDX-License-Identifier: MIT
 #include "detect/pixel_survey.hpp"
 
@@ -23,14 +23,14 @@
 namespace glint {
 namespace {
 
-constexpr std::int64_t most_surveyed = 32, least_surveyed = 8, most_surveyed_pixels = std::int64_t(1) << 22;
+constexpr std::int64_t max_surveyed = 32, min_surveyed = 8, max_surveyed_pixels = std::int64_t(1) << 22;
 constexpr std::size_t bytes_at_once = std::size_t(64) << 20;
-constexpr double most_deviations = 8;  // of good pixels: chance would give one in 10^15
-constexpr std::size_t strip = 1024;    // pixels whose lowest counts stay in a core's nearest cache
+constexpr double max_deviations = 8;  // of good pixels: chance would exceed it once in 10^15
+constexpr std::size_t strip = 1024;   // pixels whose lowest counts fit into a core's nearest cache
 
 std::int64_t frames_to_read(const MovieInfo& movie, const FrameRange& range) {
     const std::int64_t pixels = std::int64_t(movie.width) * movie.height;
-    return std::min(range.end - range.begin, std::clamp(most_surveyed_pixels / pixels, least_surveyed, most_surveyed));
+    return std::min(range.end - range.begin, std::clamp(max_surveyed_pixels / pixels, min_surveyed, max_surveyed));
 }
 
 /// The lowest counts of each pixel so far, in ascending order.
@@ -42,7 +42,7 @@ class LowestCounts {
         if constexpr (std::is_same_v<Count, float>)
             std::fill(lowest_.begin(), lowest_.end(), std::numeric_limits<float>::infinity());
     }
-    /// Of pixels [first, end), at most `strip`. NaN counts as higher than all.
+    /// Adds pixels [first, end), at most `strip`. NaN counts as higher than all.
     void add(const Count* frame, std::size_t first, std::size_t end) {
         std::array<Count, strip> more;
         std::copy(frame + first, frame + end, more.begin());
@@ -57,7 +57,7 @@ class LowestCounts {
                 GLINT_PICK(part_float32)(low, more.data(), count);
         }
     }
-    /// The k-th lowest, from 0, of each pixel.
+    /// Returns the k-th lowest count, from 0, of each pixel.
     std::vector<float> get(std::size_t k) const {
         const auto from = lowest_.begin() + std::ptrdiff_t(k * pixels_);
         return std::vector<float>(from, from + std::ptrdiff_t(pixels_));
@@ -68,11 +68,11 @@ class LowestCounts {
     std::vector<Count> lowest_;
 };
 
-/// What is gathered of the frames' counts.
+/// What a scan collects from the frames' counts.
 struct PixelScan {
     int frames = 0;
     double saturation_adu = 0;
-    std::vector<float> low_adu;  ///< the count that a quarter of a pixel's frames are below
+    std::vector<float> low_adu;  ///< the count below which a quarter of a pixel's frames are
 };
 
 template <class Count>
@@ -92,12 +92,12 @@ PixelScan gather(Movie& movie, const FrameRange& range) {
     for (std::int64_t done = 0; done < frames; done += at_once) {
         const std::int64_t now = std::min(at_once, frames - done);
         tbb::parallel_for(std::int64_t(0), now, [&](std::int64_t k) {
-            try {  // not read_to(), after which a pipe has the frame no longer
+            try {  // not read_to(), which would remove the frame from a pipe
                 movie.read(range.begin + (done + k) * length / frames, 1, blocks[std::size_t(k)]);
                 of_threads.local().add(frame_of(k), pixels);
                 is_read[std::size_t(k)] = 1;
             } catch (const InputError&) {
-                is_read[std::size_t(k)] = 0;  // the run itself reports it
+                is_read[std::size_t(k)] = 0;  // the run itself reports unreadable frames
             }
         });
         to.frames += int(std::count(is_read.begin(), is_read.begin() + now, 1));
@@ -113,7 +113,7 @@ PixelScan gather(Movie& movie, const FrameRange& range) {
     return to;
 }
 
-/// Appends the known pixels up to so many px from one, in ascending order and without it.
+/// Appends the known pixels within `reach` px of a pixel, in ascending order and without the pixel itself.
 void take_around(const std::vector<float>& low, const CameraView& camera, int x, int y, int reach,
                  std::vector<float>& to) {
     to.clear();
@@ -129,14 +129,14 @@ double middle_of(const std::vector<float>& sorted) {
     return 0.5 * (double(sorted[(sorted.size() - 1) / 2]) + double(sorted[sorted.size() / 2]));
 }
 
-/// The median of the eight pixels around one that is not at the frame's edge; NaN if one of them is not finite.
+/// Returns the median of the eight pixels around a pixel that is not at the frame's edge; NaN if one is not finite.
 double middle_of_eight(const float* at, std::size_t width) {
     std::array<float, 8> e{*(at - width - 1), *(at - width),     *(at - width + 1), *(at - 1),
                            *(at + 1),         *(at + width - 1), *(at + width),     *(at + width + 1)};
     float sum = 0;
     for (const float one : e) sum += one;
     if (!std::isfinite(sum)) return std::numeric_limits<double>::quiet_NaN();
-    // Batcher's network; the last comparisons order the middle alone.
+    // Batcher's network; the last comparisons only order the middle.
     // clang-format off
     constexpr std::array<std::array<std::size_t, 2>, 17> pairs{{
         {0, 1}, {2, 3}, {4, 5}, {6, 7}, {0, 2}, {1, 3}, {4, 6}, {5, 7}, {1, 2}, {5, 6},
@@ -149,14 +149,14 @@ double middle_of_eight(const float* at, std::size_t width) {
     return 0.5 * (double(e[3]) + double(e[4]));
 }
 
-/// Noise of a pixel of a frame. Not of less than a photoelectron: low quantiles of so little light are 0, as is their
-/// noise.
+/// Returns the noise of a pixel in one frame, for at least one photoelectron. Low quantiles of less light are 0, and so
+/// would be the noise.
 double noise_of(const CameraView& camera, double light_e) {
     return std::sqrt(double(camera.shot_noise()) * std::max(light_e, 1.0) + double(camera.variance_scalar()));
 }
 
-/// How far pixels are from their neighbours' median, in standard deviations of a frame's pixel: half of them are
-/// nearer.
+/// Returns the median deviation of pixels from the median of their neighbours, in standard deviations of a pixel in one
+/// frame.
 double typical_deviation(const std::vector<float>& low, const CameraView& camera) {
     constexpr std::size_t enough = 1 << 14;
     const auto width = std::size_t(camera.width());
@@ -179,28 +179,28 @@ double typical_deviation(const std::vector<float>& low, const CameraView& camera
 }
 
 /// Returns true if no lens can make a pixel so much brighter or darker than its neighbours. `far`: the minimum
-/// difference, in standard deviations of a frame's pixel. Up to two of its neighbours may be defective, too.
+/// difference, in standard deviations of a pixel in one frame. Up to two of its neighbours may be defective, too.
 bool is_defective(const std::vector<float>& low, const CameraView& camera, int x, int y, double far,
                   double light_beside, std::vector<float>& around) {
-    constexpr int reach = 3;  // where there is background beside a spot
+    constexpr int reach = 3;  // far enough for background beside a spot
     constexpr std::size_t others = 3;
     const double e = double(low[std::size_t(y) * std::size_t(camera.width()) + std::size_t(x)]);
     take_around(low, camera, x, y, reach, around);
     if (!std::isfinite(e) || around.size() < others) return false;
     const double background = double(around[others - 1]);
-    // Darker than all background: between spots, a lens leaves no less.
+    // Darker than all background: a lens cannot darken a pixel.
     if (background - e > far * noise_of(camera, background)) return true;
     take_around(low, camera, x, y, 1, around);
     if (around.size() < others) return false;
     const double middle = middle_of(around), third = double(around[around.size() - others]);
     if (!(e - middle > far * noise_of(camera, middle))) return false;
-    // Less light beside it than the narrowest spot has, by more than three of its errors.
-    const double expected = light_beside * (e - background), error = 3 * far / most_deviations;
+    // Less light beside it than the narrowest spot would have, by more than three errors.
+    const double expected = light_beside * (e - background), error = 3 * far / max_deviations;
     const double noise = std::hypot(noise_of(camera, background + expected), light_beside * noise_of(camera, e));
     return third - background < expected - error * noise;
 }
 
-/// The defective pixels of a row, appended.
+/// Appends the defective pixels of a row.
 void find_in_row(const std::vector<float>& low, const CameraView& camera, int y, double far, double light_beside,
                  std::vector<std::uint32_t>& to) {
     const int width = camera.width();
@@ -208,7 +208,7 @@ void find_in_row(const std::vector<float>& low, const CameraView& camera, int y,
         return low.data() + std::size_t(std::clamp(v, 0, camera.height() - 1)) * std::size_t(width);
     };
     const float *above = row(y - 1), *here = row(y), *below = row(y + 1);
-    // Four neighbours suffice to show that a pixel is near those around it, as most are.
+    // Four neighbours suffice to show that most pixels are close to their surroundings.
     const float shot = camera.shot_noise(), read = camera.variance_scalar(), least_square = float(far * far);
     const auto is_far = [&](int x, int before, int after) {
         const float e = here[x], left = here[before], right = here[after], up = above[x], down = below[x];
@@ -229,12 +229,13 @@ void find_in_row(const std::vector<float>& low, const CameraView& camera, int y,
 
 void find_defective(const std::vector<float>& low, const CameraView& camera, const MatchedFilter& filter,
                     PixelSurvey& to) {
-    constexpr double quantile_error = 1.5;  // of a lower quartile less the median of eight, times sqrt(frames)
-    constexpr double most_share = 0.05;
-    // By the median absolute deviation: a wrong gain, or offsets that differ, make it larger.
-    const double limit = most_deviations * std::max(1.4826 * typical_deviation(low, camera),
-                                                    quantile_error / std::sqrt(double(to.frames)));
-    const double light_beside = least_light_beside(narrowest_width_px(filter));
+    // of the difference between a lower quartile and the median of eight, times sqrt(frames)
+    constexpr double quantile_error = 1.5;
+    constexpr double max_share = 0.05;
+    // The median absolute deviation is larger with a wrong gain, or if offsets differ between pixels.
+    const double limit = max_deviations * std::max(1.4826 * typical_deviation(low, camera),
+                                                   quantile_error / std::sqrt(double(to.frames)));
+    const double light_beside = min_light_beside(narrowest_width_px(filter));
     std::vector<std::vector<std::uint32_t>> rows(std::size_t(camera.height()));
     tbb::parallel_for(0, camera.height(),
                       [&](int y) { find_in_row(low, camera, y, limit, light_beside, rows[std::size_t(y)]); });
@@ -243,19 +244,20 @@ void find_defective(const std::vector<float>& low, const CameraView& camera, con
         std::erase_if(to.defective,
                       [&](std::uint32_t at) { return camera.pixel(at).variance_e2 >= masked_variance_e2; });
     const double share = double(to.defective.size()) / double(low.size());
-    if (share > most_share) to.patterned_share = share, to.defective.clear();
+    if (share > max_share) to.patterned_share = share, to.defective.clear();
 }
 
 }  // namespace
 
 double narrowest_width_px(const MatchedFilter& filter) {
-    constexpr double part = 0.6, most_px = 0.8;
-    return std::min(part * filter.width_px, most_px);
+    constexpr double part = 0.6, max_px = 0.8;
+    return std::min(part * filter.width_px, max_px);
 }
 
-double least_light_beside(double width_px) {
-    constexpr std::size_t steps = 16;                    // of the place in the pixel, from its centre to its edge
-    std::array<std::array<double, 3>, steps + 1> parts;  // along an axis: of the pixel before, the pixel, the one after
+double min_light_beside(double width_px) {
+    constexpr std::size_t steps = 16;  // of the position in the pixel, from its centre to its edge
+    // along an axis: light in the previous pixel, the pixel, and the next
+    std::array<std::array<double, 3>, steps + 1> parts;
     for (std::size_t i = 0; i <= steps; ++i)
         for (int u = -1; u <= 1; ++u) {
             const double from_centre = u - 0.5 * double(i) / steps, to_edge = std::numbers::sqrt2 * width_px;
@@ -286,7 +288,7 @@ PixelSurvey survey_pixels(Movie& movie, const FrameRange& frames, const CameraVi
             case PixelType::float32: found = gather<float>(movie, frames); break;
         }
         to.frames = found.frames, to.saturation_adu = found.saturation_adu;
-        if (to.frames < least_surveyed) return;
+        if (to.frames < min_surveyed) return;
         std::vector<float> low(found.low_adu.size());
         camera.to_photoelectrons(reinterpret_cast<const std::byte*>(found.low_adu.data()), PixelType::float32, low);
         find_defective(low, camera, filter, to);

@@ -1,4 +1,4 @@
-// What some frames of a movie show about the camera's pixels: at which count they saturate, and which are defective.
+// What some frames of a movie show about the camera's pixels: the count at which they saturate, and defective pixels.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,28 +12,29 @@
 namespace glint {
 
 struct PixelSurvey {
-    int frames = 0;             ///< that were read; 0: no survey
-    double saturation_adu = 0;  ///< the count at which pixels saturate; 0: none is seen
-    /// Pixels that are brighter or darker than their neighbours in most frames, in a way that no lens makes: row *
-    /// width + column, ascending. Those that the camera masks already are not among them.
+    int frames = 0;             ///< number of frames read; 0: no survey
+    double saturation_adu = 0;  ///< the count at which pixels saturate; 0: none found
+    /// Pixels that are brighter or darker than their neighbours in most frames, in a way that no lens can cause. As row
+    /// * width + column, ascending. Excludes pixels that the camera masks already.
     std::vector<std::uint32_t> defective;
-    /// The share of pixels that stand out if they are too many to be single defects: then `defective` is empty.
+    /// The share of deviating pixels if they are too many to be single defects; `defective` is then empty.
     double patterned_share = 0;
 };
 
-/// Reads 8 to 32 frames spread over `frames`, the fewer the larger they are; unreadable ones are passed over. `filter`:
-/// of the PSF. The result is the same for any number of threads (docs/explanation/theory.md, section 2).
+/// Reads 8 to 32 frames spread over `frames`, fewer of large frames. Skips unreadable frames. `filter`: of the PSF. The
+/// result is the same for any number of threads (docs/explanation/theory.md, section 2).
 PixelSurvey survey_pixels(Movie& movie, const FrameRange& frames, const CameraView& camera, const MatchedFilter& filter,
                           int threads);
 
-/// `camera` with these pixels of a movie of that size masked as well.
+/// Returns `camera` with these pixels masked as well; `width` and `height` are the movie's.
 Camera with_masked(Camera camera, const std::vector<std::uint32_t>& pixels, int width, int height);
 
-/// Which part of the light in its brightest pixel the third brightest of the eight around has at least, for a spot
-/// anywhere within that pixel. Defects may touch up to two others.
-double least_light_beside(double width_px);
+/// Returns the minimum light of the third brightest of the eight neighbours of a spot's brightest pixel, relative to
+/// that pixel, for any spot position within the pixel. Defects may touch up to two other defects.
+double min_light_beside(double width_px);
 
-/// The width of the narrowest spot that a lens of about that width may make. A width far too large may have been given.
+/// Returns the width of the narrowest spot of a lens with about that width. Allows for a given width that is far too
+/// large.
 double narrowest_width_px(const MatchedFilter& filter);
 
 }  // namespace glint

@@ -1,4 +1,4 @@
-// Defective pixels and saturation of simulated movies, among molecules that blink and beads that do not.
+// Defective pixels and saturation of simulated movies, with blinking molecules and steady beads.
 // SPDX-License-Identifier: MIT
 #include "detect/pixel_survey.hpp"
 
@@ -17,8 +17,8 @@ namespace {
 
 constexpr int width = 96, height = 80, frames = 40;
 
-/// Whole counts of frames, each exposed from `scene_of(frame)`, changed by `change(frame, counts)` and cut off at
-/// `most`.
+/// Returns whole counts of frames, each exposed from `scene_of(frame)`, modified by `change(frame, counts)` and limited
+/// to `most`.
 std::unique_ptr<Movie> movie(const std::function<test::Scene(int)>& scene_of,
                              const std::function<void(int, std::vector<float>&)>& change = {}, float most = 65535) {
     FrameBlock block{0, frames, width, height, PixelType::uint16, {}};
@@ -35,7 +35,7 @@ std::unique_ptr<Movie> movie(const std::function<test::Scene(int)>& scene_of,
 }
 
 Camera camera() {
-    Camera camera = test::camera_of(2, CameraKind::SCMOS);
+    Camera camera = test::make_camera(2, CameraKind::SCMOS);
     camera.offset_adu.scalar = 100;
     return camera;
 }
@@ -58,7 +58,8 @@ std::uint32_t at(int x, int y) { return std::uint32_t(y * width + x); }
 }  // namespace
 
 TEST(PixelSurvey, finds_hot_and_dead_pixels_and_no_others) {
-    // Two that touch, one in a corner, a column of three, beside a bead; dead ones without light or half of it.
+    // Hot: two that touch, one in a corner, a column of three, one beside a bead. Dead: without light, or with half of
+    // it.
     const std::vector<std::uint32_t> hot{at(0, 0),   at(10, 10), at(11, 10), at(40, 20),
                                          at(40, 21), at(40, 22), at(64, 50)},
         dead{at(70, 20), at(71, 60)};
@@ -84,7 +85,7 @@ TEST(PixelSurvey, finds_hot_and_dead_pixels_and_no_others) {
     EXPECT_TRUE(survey(*movie(scene_of)).defective.empty());
 }
 
-TEST(PixelSurvey, takes_no_lens_s_light_for_a_defect) {
+TEST(PixelSurvey, mistakes_no_light_of_a_lens_for_a_defect) {
     for (const double sigma_px : {0.8, 1.0, 1.3, 2.0})
         for (const double background : {0.2, 3.0, 100.0}) {
             const auto scene_of = [&](int) {
@@ -133,7 +134,7 @@ TEST(PixelSurvey, finds_where_pixels_saturate) {
 }
 
 TEST(PixelSurvey, knows_the_light_beside_a_pixel) {
-    // By sums over 20 x 20 points a pixel, of spots at 17 x 17 places in a quarter of it.
+    // Compares with sums over 20 x 20 points per pixel, for spots at 17 x 17 positions in a quarter of it.
     constexpr double sigma = 0.8;
     double least = 1;
     const auto light = [&](double x, double y) {
@@ -156,7 +157,7 @@ TEST(PixelSurvey, knows_the_light_beside_a_pixel) {
             std::sort(around.begin(), around.end());
             least = std::min(least, around[5] / light(-x, -y));
         }
-    EXPECT_NEAR(least_light_beside(sigma), least, 0.01);
-    EXPECT_GT(least_light_beside(3), 0.8);
-    EXPECT_LT(least_light_beside(0.3), 0.1);
+    EXPECT_NEAR(min_light_beside(sigma), least, 0.01);
+    EXPECT_GT(min_light_beside(3), 0.8);
+    EXPECT_LT(min_light_beside(0.3), 0.1);
 }

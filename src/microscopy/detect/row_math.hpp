@@ -1,5 +1,5 @@
-// The arithmetic of detection per pixel: filter sums, the score, the test for a maximum, clipping (theory.md,
-// section 5). Written once for every instruction set and for GPU kernels, each in its own namespace (GLINT_ISA).
+// The per-pixel arithmetic of detection: filter sums, the score, the test for a maximum, clipping (theory.md, section
+// 5). One source for every instruction set and for GPU kernels, each in its own namespace (GLINT_ISA).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace glint::GLINT_ISA {
 
-/// Convolution with a symmetric kernel along a row. `taps` run from the centre outwards; symmetric values are added
-/// first, which halves the products. R: the radius where it is known at compile time, so that the loop unrolls; else 0.
+/// Convolution with a symmetric kernel along a row. `taps` start at the centre. Symmetric values are added first, which
+/// halves the number of products. R: the radius if it is known at compile time, so that the loop unrolls; else 0.
 template <int R>
 GLINT_PORTABLE float across(const float* sums, const float* taps, int runtime_radius) {
     const int radius = R ? R : runtime_radius;
@@ -34,8 +34,8 @@ struct DownSums {
     Value wide, box, third;
 };
 
-/// All three column sums in one pass over the values. `at(i)`: the value i rows from the centre, or of as many columns
-/// as a SIMD register holds.
+/// Computes all three column sums in one pass. `at(i)`: the value i rows from the centre, or the values of as many
+/// columns as a SIMD register has elements.
 template <int R, class At, class Tap>
 GLINT_PORTABLE auto down(At at, const Tap* taps, const Tap* third_taps, int runtime_radius, int third_radius) {
     const int radius = R ? R : runtime_radius;
@@ -56,30 +56,32 @@ GLINT_PORTABLE float uniform_score(float signal, float flat, float box_ratio, fl
     return (signal - box_ratio * flat) * (norm * inverse_noise);
 }
 
-/// Eq. 5.5 from the sums A, B, C, P, Q of eq. 5.3. 0 where spot and background are indistinguishable in a clipped
-/// window.
+/// Eq. 5.5 from the sums A, B, C, P, Q of eq. 5.3. 0 if spot and background are indistinguishable in a clipped window.
 GLINT_PORTABLE float weighted_score(float a, float b, float c, float p, float q) {
     const float ratio = a / b, information = c - a * ratio;
     return information > 1e-4f * c ? (p - ratio * q) / __builtin_sqrtf(information) : 0.0f;
 }
 
 /// The weight 1 / (f bg + v) of eq. 5.2, with a minimum variance.
-GLINT_PORTABLE float weight(float shot_noise, float variance, float least_variance) {
+GLINT_PORTABLE float weight(float shot_noise, float variance, float min_variance) {
     const float sum = shot_noise + variance;
-    return 1.0f / (sum > least_variance ? sum : least_variance);
+    return 1.0f / (sum > min_variance ? sum : min_variance);
 }
 
-/// Whether column x is the maximum of its 3x3 neighbourhood; of equal ones the first in row order, so that each plateau
-/// gives one.
+/// Returns true if column x is the maximum of its 3x3 neighbourhood. Of equal values, only the first in row order
+/// counts, so that each plateau gives one maximum.
 GLINT_PORTABLE bool is_maximum(const float* above, const float* here, const float* below, int x) {
     const float v = here[x];
     return (v > above[x - 1]) & (v > above[x]) & (v > above[x + 1]) & (v > here[x - 1]) & (v >= here[x + 1]) &
            (v >= below[x - 1]) & (v >= below[x]) & (v >= below[x + 1]);
 }
 
-/// Whether a pixel counts as background: at most m + 3 sqrt(f m + v) + 2 f (eq. 5.8). Three versions: for uniform
-/// noise, where the limit is one number; with a map of read noise; and with a map of the quantum efficiency q, too. The
-/// latter two compare squares, which saves the root.
+/// Tests whether a pixel counts as background: at most m + 3 sqrt(f m + v) + 2 f (eq. 5.8). Three versions:
+/// - for uniform noise, where the limit is one number,
+/// - with a map of read noise,
+/// - with an additional map of the quantum efficiency q.
+///
+/// The last two compare squares, which saves the root.
 struct BelowLimit {
     float limit;
     template <class T>

@@ -29,7 +29,7 @@ Lanes load(const float* from) {
 
 void store(Lanes values, float* to) { __builtin_memcpy(to, &values, sizeof values); }
 
-/// Writes numbers of both in turns.
+/// Writes the elements of both alternately.
 void store_pairs(Lanes first, Lanes second, float* to) {
 #if defined(__AVX512F__)
     const __m512i low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
@@ -41,8 +41,8 @@ void store_pairs(Lanes first, Lanes second, float* to) {
 #endif
 }
 
-/// A row, one register after the other, with the columns beside it. They come from the registers before and after it: a
-/// load across cache lines takes as long as two. Reads 2 registers beyond the last one.
+/// Reads a row register by register, with the columns beside each. Those come from the previous and the next register,
+/// because a load across cache lines takes as long as two. Reads 2 registers beyond the last one.
 class RowWalk {
   public:
     explicit RowWalk(const float* row) : at_(row) {
@@ -50,7 +50,7 @@ class RowWalk {
         before_ = load(row - lanes), here_ = load(row), after_ = load(row + lanes);
 #endif
     }
-    /// The columns `by` to the right.
+    /// Returns the columns `by` to the right.
     template <int by>
     Lanes columns() const {
 #if defined(__AVX512F__)
@@ -78,7 +78,7 @@ class RowWalk {
 #endif
 };
 
-/// The taps of the narrow filter, for sums of as many columns as a register holds: the arithmetic of across().
+/// The narrow filter's taps, for the sums of as many columns as a register has elements. Same arithmetic as across().
 struct NarrowTaps {
     static_assert(narrow_radius == 3);
     explicit NarrowTaps(const float* taps)
@@ -98,7 +98,7 @@ Lanes largest_of_three(const RowWalk& row) {
     return larger(larger(row.columns<-1>(), row.columns<0>()), row.columns<1>());
 }
 
-/// Calls body.run<R>() with the radius as a compile-time constant, so that its loops over taps unroll; R = 0 for large
+/// Calls body.run<R>() with the radius as a compile-time constant, so that its loops over taps unroll. R = 0 for large
 /// radii.
 template <class Body>
 void with_radius(int radius, const Body& body) {
@@ -132,7 +132,7 @@ struct ColumnSum {
         };
         int first = 0;
         if constexpr (R > 0) {
-            // Window and taps stay in registers, and each pixel is read once for all rows.
+            // Window and taps stay in registers; each pixel is read once for all rows.
             constexpr int third_count = (squared ? R : narrow_radius) + 1;
             Lanes every_tap[R + 1], every_third_tap[third_count];
             for (int i = 0; i <= R; ++i) every_tap[i] = Lanes{} + taps[i];
@@ -168,8 +168,8 @@ struct ColumnSum {
 
 constexpr int columns_together = 4;
 
-/// The wide and the unweighted sum of a row at `count` columns, at most columns_together, in turns: the arithmetic of
-/// across() and box_across(), for all four columns at once where the instruction set allows it.
+/// Computes the wide and the unweighted sum of a row alternately, at `count` columns (at most columns_together). Same
+/// arithmetic as across() and box_across(). Processes all four columns in parallel if the instruction set allows it.
 template <int R>
 void across_pairs(const float* pairs, const Kernels& kernels, const int* columns, int count, float* sums) {
     const int radius = R ? R : kernels.radius;
@@ -260,14 +260,14 @@ struct WeightedScores {
     }
 };
 
-/// Writes x + k for each lane k in which a comparison holds; returns their number. Others are overwritten, too.
+/// Writes x + k for each lane k in which a comparison is true; returns their number. Also overwrites later elements.
 template <class Comparison>
 int write_columns(Comparison holds, int x, int* columns) {
 #if defined(__AVX512F__)
     const __m512i each = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const __mmask16 bits = _mm512_movepi32_mask(__m512i(holds));
     const __m512i packed = _mm512_maskz_compress_epi32(bits, _mm512_add_epi32(each, _mm512_set1_epi32(x)));
-    // Of two columns side by side one holds at most.
+    // At most one of two adjacent columns is true, so eight elements suffice.
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(columns), _mm512_castsi512_si256(packed));
     return __builtin_popcount(bits);
 #else
@@ -285,7 +285,7 @@ int write_columns(Comparison holds, int x, int* columns) {
 #endif
 }
 
-/// By halves: the upper one is added to the lower one until a number is left.
+/// Adds the upper half to the lower half until one number is left.
 double sum_of(Lanes values) {
 #if defined(__SSE2__)
 #if defined(__AVX512F__)
@@ -383,20 +383,20 @@ void weighted_scores(const ColumnSums& weights, const ColumnSums& signal, const 
     with_radius(kernels.radius, WeightedScores{weights, signal, kernels, columns, count, scores});
 }
 
-void weigh(const float* pixels, const float* shot_noise, const float* variance, const float* qe, float least_variance,
+void weigh(const float* pixels, const float* shot_noise, const float* variance, const float* qe, float min_variance,
            int width, float* weights, float* weighted) {
     float* __restrict w = weights, * __restrict we = weighted;
     if (qe) {
 #pragma GCC ivdep
         for (int x = 0; x < width; ++x) {
-            w[x] = weight(shot_noise[x] / qe[x], variance[x], least_variance);
+            w[x] = weight(shot_noise[x] / qe[x], variance[x], min_variance);
             we[x] = w[x] * pixels[x];
         }
         return;
     }
 #pragma GCC ivdep
     for (int x = 0; x < width; ++x) {
-        w[x] = weight(shot_noise[x], variance[x], least_variance);
+        w[x] = weight(shot_noise[x], variance[x], min_variance);
         we[x] = w[x] * pixels[x];
     }
 }
@@ -405,7 +405,7 @@ int find_maxima(const SearchedRows& rows, int width, int* columns) {
     int count = 0, x = 0;
     RowWalk above(rows.above), here(rows.here), below(rows.below);
     for (; x + lanes <= width; x += lanes) {
-        // is_maximum, of the largest values that it compares with.
+        // is_maximum(), with the largest values that it compares with.
         const Lanes value = here.columns<0>();
         const Lanes earlier = larger(largest_of_three(above), here.columns<-1>());
         const Lanes later = larger(largest_of_three(below), here.columns<1>());

@@ -1,5 +1,5 @@
-// The score z of a spot, N over its standard deviation (theory.md, eq. 5.5 and 5.6), where the narrow filter has its
-// maxima, row by row.
+// The score z of a spot, which is N divided by its standard deviation (theory.md, eq. 5.5 and 5.6), row by row at the
+// narrow filter's maxima.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,7 +13,8 @@
 
 namespace glint {
 
-/// A row with readable margins on both sides that keep their initial value; a column has one float, or `floats`.
+/// A row with readable margins on both sides that keep their initial value. Each column has `floats` floats, by default
+/// one.
 class PaddedRow {
   public:
     explicit PaddedRow(int width, float margin = 0, int floats = 1)
@@ -34,22 +35,22 @@ struct SumRows {
 };
 
 /// Filters frames. Rows must be requested in order, from 0. Only maxima of the narrow filter can be spots, one pixel in
-/// 20, so the score is computed at these alone.
+/// 20, so only these are scored.
 class ScoreRows {
   public:
     virtual ~ScoreRows() = default;
-    /// Measures the background of a frame. Missing pixels (Background::has_missing) have no weight in the general
-    /// version; the fast one takes no frames with them. Its pixels must stay valid until the last row has been
-    /// requested.
+    /// Measures the background of a frame, whose pixels must stay valid until the last row is requested. In the general
+    /// version, missing pixels (Background::has_missing) have no weight. The fast version does not accept frames with
+    /// missing pixels.
     virtual void begin(const float* photoelectrons) = 0;
-    /// The narrow filter of row y.
+    /// Computes the narrow filter of row y.
     virtual void row(int y, float* narrow) = 0;
-    /// Scores at `columns` of row y, which is the last one that was requested or the one before.
+    /// Computes scores at `columns` of row y, which is the last requested row or the one before.
     virtual void scores(int y, std::span<const int> columns, float* out) = 0;
     virtual const Background& background() const = 0;
 };
 
-/// The fast version for uniform read noise (eq. 5.6), or the general one for maps (eq. 5.5).
+/// Returns the fast version for uniform read noise (eq. 5.6), or the general one for maps (eq. 5.5).
 std::unique_ptr<ScoreRows> make_score_rows(const CameraView& camera, const MatchedFilter& filter);
 std::unique_ptr<ScoreRows> make_uniform_score_rows(const CameraView& camera, const MatchedFilter& filter);
 std::unique_ptr<ScoreRows> make_weighted_score_rows(const CameraView& camera, const MatchedFilter& filter);

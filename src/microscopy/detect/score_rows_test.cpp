@@ -25,7 +25,7 @@ Maps maps_of(ScoreRows& rows, const std::vector<float>& frame, int width, int he
     std::vector<int> columns(std::size_t(width), 0);
     std::iota(columns.begin(), columns.end(), 0);
     rows.begin(frame.data());
-    // The scores of a row may be asked for after the next one.
+    // The scores of a row may be requested after the next row.
     for (int y = 0; y <= height; ++y) {
         if (y < height) rows.row(y, maps.narrow.data() + std::size_t(y) * width);
         if (y > 0) rows.scores(y - 1, columns, maps.score.data() + std::size_t(y - 1) * width);
@@ -37,8 +37,8 @@ double tap(double sigma, int i) {
     return 0.5 * (std::erf((i + 0.5) / (std::sqrt(2.0) * sigma)) - std::erf((i - 0.5) / (std::sqrt(2.0) * sigma)));
 }
 
-/// N / sigma(N) of the weighted least-squares fit of a spot at (x, y) and a flat background to the pixels of the
-/// window that lie in the frame, by its normal equations.
+/// Returns N / sigma(N) of the weighted least-squares fit of a spot at (x, y) and a flat background, by its normal
+/// equations. Uses the pixels of the window that are in the frame.
 double fitted_score(const std::vector<float>& e, const std::vector<double>& w, int width, int height, double sigma,
                     int radius, int x, int y) {
     double a = 0, b = 0, c = 0, p = 0, q = 0;
@@ -55,9 +55,9 @@ double fitted_score(const std::vector<float>& e, const std::vector<double>& w, i
 struct Spread {
     double mean, deviation;
     std::size_t count;
-    /// Scores at a distance d are correlated by exp(-d^2 / 4 sigma^2), so that of 4 pi sigma^2 = 21 pixels one counts;
-    /// of half as many for the squares, whose correlation is that squared. The weights of a score sum to zero, so that
-    /// all scores of a frame do, but for the `edge` share whose window is clipped.
+    /// Scores at a distance d have the correlation exp(-d^2 / 4 sigma^2), so only one of 4 pi sigma^2 = 21 pixels is
+    /// independent. Squares have the squared correlation, so one of half as many is. The weights of a score sum to
+    /// zero. All scores of a frame therefore also do, except the `edge` share with clipped windows.
     double mean_error(double edge) const { return std::sqrt(21 * edge / double(count)); }
     double deviation_error() const { return std::sqrt(10.5 / (2 * double(count))); }
 };
@@ -73,7 +73,7 @@ Spread spread_of(const std::vector<float>& values) {
 
 TEST(ScoreRows, weighted_score_is_the_weighted_least_squares_fit_everywhere_in_the_frame) {
     const int width = 37, height = 29;
-    Camera camera = mapped(camera_of(3), width, height);
+    Camera camera = mapped(make_camera(3), width, height);
     for (std::size_t k = 0; k < camera.readnoise_e.map.size(); ++k) camera.readnoise_e.map[k] = float(1 + k * 7 % 13);
     const CameraView view(camera, width, height);
     const auto frame = expose(Scene(width, height, 12), 9, 5);
@@ -100,14 +100,14 @@ TEST(ScoreRows, weighted_score_is_the_weighted_least_squares_fit_everywhere_in_t
 
 TEST(ScoreRows, uniform_score_is_the_least_squares_fit_with_the_noise_of_its_place) {
     const int width = 37, height = 29;
-    const CameraView view(camera_of(4), width, height);
+    const CameraView view(make_camera(4), width, height);
     const auto frame = expose(Scene(width, height, 12), 4, 6);
     const std::vector<double> ones(frame.size(), 1.0);
     for (double sigma : {0.5, 1.3, 2.4, 5.0}) {
         const auto rows = make_uniform_score_rows(view, MatchedFilter{sigma});
         const Maps maps = maps_of(*rows, frame, width, height);
         const double noise = std::sqrt(double(rows->background().variance_at(5, 5)));
-        // Without neighbours, one tile: the same noise everywhere.
+        // A single tile without neighbours: the same noise everywhere.
         ASSERT_EQ(rows->background().variance_at(0, 0), rows->background().variance_at(15, 15));
         for (int y = 0; y < height; y += 2)
             for (int x = 0; x < 8; ++x)
@@ -122,7 +122,7 @@ TEST(ScoreRows, uniform_score_is_the_least_squares_fit_with_the_noise_of_its_pla
 
 TEST(ScoreRows, uniform_and_weighted_agree_on_a_flat_frame) {
     const int width = 70, height = 51;
-    const Camera camera = camera_of(2);
+    const Camera camera = make_camera(2);
     const CameraView plain(camera, width, height), map(mapped(camera, width, height), width, height);
     const auto frame = expose(Scene(width, height, 100), 2, 7);
     const Maps uniform = maps_of(*make_uniform_score_rows(plain, MatchedFilter{1.3}), frame, width, height);
@@ -139,7 +139,7 @@ TEST(ScoreRows, empty_frames_score_with_mean_zero_and_unit_spread) {
     constexpr double tiles = 0.01;  // their noise is known within 14 % at worst, which raises the mean of its inverse
     for (const auto& [background, variance] :
          {std::array{0.2, 0.0}, {0.2, 4.0}, {1.0, 0.0}, {5.0, 2.0}, {20.0, 300.0}, {500.0, 0.0}, {500.0, 300.0}}) {
-        const Camera camera = camera_of(variance);
+        const Camera camera = make_camera(variance);
         const CameraView plain(camera, width, height), map(mapped(camera, width, height), width, height);
         const auto frame = expose(Scene(width, height, background), variance, 11);
         for (const auto& rows :
@@ -155,7 +155,7 @@ TEST(ScoreRows, em_register_has_unit_spread_only_with_its_excess_noise) {
     const int width = 256, height = 256;
     const auto frame = expose(Scene(width, height, 20), 1, 12, CameraKind::EMCCD);
     for (CameraKind kind : {CameraKind::EMCCD, CameraKind::Ideal}) {
-        const CameraView view(camera_of(1, kind), width, height);
+        const CameraView view(make_camera(1, kind), width, height);
         const Spread spread =
             spread_of(maps_of(*make_score_rows(view, MatchedFilter{1.3}), frame, width, height).score);
         const double expected = kind == CameraKind::EMCCD ? 1 : std::sqrt(41.0 / 21);

@@ -58,10 +58,10 @@ class UniformScoreRows : public ScoreRows {
     EdgeNorms norms_;
     Background background_;
     const float* frame_ = nullptr;
-    std::vector<float> outside_;  ///< stands for rows outside the frame: zeros add nothing to a clipped window
-    std::vector<std::vector<float>> inverse_noise_;  ///< of rows that share one, even and odd
+    std::vector<float> outside_;  ///< replaces rows outside the frame: zeros add nothing to a clipped window
+    std::vector<std::vector<float>> inverse_noise_;  ///< of rows that share noise; even and odd groups
     std::vector<const float*> window_;
-    std::vector<SumRows> sums_;  ///< of the rows that are computed at once, and of those before
+    std::vector<SumRows> sums_;  ///< of the rows computed together, and of the previous ones
 };
 
 }  // namespace

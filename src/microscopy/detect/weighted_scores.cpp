@@ -1,4 +1,4 @@
-// Scores with maps of read noise or quantum efficiency (eq. 5.5): the normalisations are convolutions of the weights.
+// Scores with maps of read noise or quantum efficiency (eq. 5.5). The normalisations are convolutions of the weights.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 namespace glint {
 namespace {
 
-/// A ring buffer of the rows inside the window: each is computed once and kept until the window has passed it.
+/// A ring buffer of the rows inside the window. Each row is computed once and kept until the window has passed it.
 class RowRing {
   public:
     RowRing(int rows, int width) : rows_(std::size_t(rows), PaddedRow(width)) {}
@@ -67,7 +67,7 @@ class WeightedScoreRows : public ScoreRows {
     const Background& background() const override { return background_; }
 
   private:
-    /// With an infinite variance a pixel has the weight 0.
+    /// An infinite variance gives a pixel the weight 0.
     void leave_out_missing() {
         without_missing_.assign(frame_, frame_ + variance_.size());
         variance_if_missing_ = variance_;
@@ -100,7 +100,7 @@ class WeightedScoreRows : public ScoreRows {
             background_.shot_noise_row(weighed_rows_, shot_noise_.data());
             GLINT_PICK(weigh)
             (frame_ + first, shot_noise_.data(), variance_of_frame_ + first, qe_.empty() ? nullptr : qe_.data() + first,
-             least_variance, width_, weights_.at(weighed_rows_), signal_.at(weighed_rows_));
+             min_variance, width_, weights_.at(weighed_rows_), signal_.at(weighed_rows_));
         }
     }
 
@@ -114,7 +114,7 @@ class WeightedScoreRows : public ScoreRows {
     std::vector<float> outside_, shot_noise_;
     std::vector<const float*> weight_window_, signal_window_;
     RowRing weights_, signal_;
-    std::vector<SumRows> weight_sums_, signal_sums_;  ///< of the rows that are computed at once, and of those before
+    std::vector<SumRows> weight_sums_, signal_sums_;  ///< of the rows computed together, and of the previous ones
     PaddedRow narrow_weights_;
 };
 

@@ -13,7 +13,7 @@ namespace glint::GLINT_ISA {
 /// Index of element (row, column), column <= row.
 GLINT_INLINE constexpr int packed(int row, int column) { return row * (row + 1) / 2 + column; }
 
-/// L with L L^T = A. The diagonal holds the inverses 1 / L_rr, so that solving needs products only.
+/// L with L L^T = A. The diagonal contains the inverses 1 / L_rr, so that solving needs only products.
 template <int P>
 struct Cholesky {
     Lane l[P * (P + 1) / 2];
@@ -33,7 +33,7 @@ struct Cholesky {
         }
     }
 
-    /// x with A x = b, by forward and backward substitution.
+    /// Solves A x = b by forward and backward substitution.
     GLINT_INLINE void solve(const Lane* b, Lane* x) const {
         Lane z[P];
         GLINT_UNROLL
@@ -52,7 +52,7 @@ struct Cholesky {
         }
     }
 
-    /// The diagonal of A^-1 = L^-T L^-1: sums of squares over the columns of L^-1.
+    /// Computes the diagonal of A^-1 = L^-T L^-1: sums of squares over the columns of L^-1.
     GLINT_INLINE void inverse_diagonal(Lane* d) const {
         Lane inv[P * (P + 1) / 2];  // L^-1
         GLINT_UNROLL
@@ -71,7 +71,8 @@ struct Cholesky {
     }
 
   private:
-    /// A singular lane gets a small positive pivot instead, so that it stays finite; its status is singular.
+    /// Inverts a pivot. A singular lane gets a small positive pivot instead, so that it stays finite; its status is
+    /// singular.
     GLINT_INLINE Lane invert_pivot(Lane pivot, Lane diagonal) {
         const Lane floor = max(1e-5f * diagonal, splat(1e-20f));
         singular |= negate(pivot > floor);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double worth_it = 0.9;  // time with the CPU over time without
 constexpr double look_again_s = 0.005;
-constexpr std::int64_t least_part = 2048;  // rows per thread: 0.5 ms of one core; at most 32 times that
+constexpr std::int64_t min_part = 2048;  // rows per thread: 0.5 ms of one core; at most 32 times that
 
 }  // namespace
 
@@ -64,9 +64,9 @@ void CpuFitThread::join(FitInfo& info) {
     if (error_) std::rethrow_exception(error_);
 }
 
-/// Half of the CPU's share of the remaining rows, so that the GPUs need not wait for it at the end.
+/// Returns half of the CPU's share of the remaining rows, so that the GPUs need not wait for it at the end.
 std::int64_t CpuFitThread::part() const {
-    const std::int64_t least = least_part * options_.threads;
+    const std::int64_t least = min_part * options_.threads;
     const std::int64_t rows = std::min(std::int64_t(share_ / 2 * double(queue_.left())), 32 * least);
     return pool_.held() > 0 ? rows : std::max(rows, least);
 }
@@ -76,7 +76,7 @@ void CpuFitThread::serve() {
     try {
         while (queue_.wait_for_work(options_.stop)) {
             const std::int64_t most = part();
-            if (most < least_part) {  // the last rows are left to the GPUs, unless these are lost
+            if (most < min_part) {  // the last rows are left to the GPUs, unless the GPUs are lost
                 queue_.wait_for_end(look_again_s);
                 if (options_.stop && *options_.stop) break;
                 continue;

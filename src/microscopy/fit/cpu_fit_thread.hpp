@@ -12,7 +12,7 @@
 
 namespace glint {
 
-/// What is to be fitted, and where the results go.
+/// The data to fit, and the memory for the results.
 struct Stack {
     const RoiView& rois;
     const Psf& psf;
@@ -23,11 +23,11 @@ struct Stack {
 
 /// Expected time of a stack on several GPUs, with and without the CPU.
 struct JointEstimate {
-    double gpus_s = 0, with_cpu_s = 0;  ///< GPUs alone; with the CPU from the beginning
+    double gpus_s = 0, with_cpu_s = 0;  ///< time of the GPUs alone; with the CPU from the beginning
     double cpu_share = 0;               ///< the CPU's share of the rows while all devices work
-    bool cpu_helps() const;             ///< saves at least a tenth of the time
+    bool cpu_helps() const;             ///< true if it saves at least a tenth of the time
 };
-/// From a decision's estimates for the CPU and for one GPU.
+/// Combines a decision's estimates for the CPU and for one GPU.
 JointEstimate joint_estimate(const offload::Decision& decision, int gpus);
 
 /// A thread that fits on the CPU until the queue is empty.

@@ -70,6 +70,6 @@ GLINT_TABLE float multiplied_variance_bright[3][3] = {{-0.31112693f, -1.0266483f
                                                       {0.79440463f, -3.8788946f, 99.829205f},
                                                       {-16.766886f, 170.52186f, -680.37739f}};
 
-constexpr float bright_model = 5;  // m from which the tables named bright hold
+constexpr float bright_model = 5;  // the tables named bright hold from this m on
 
 }  // namespace glint::GLINT_ISA

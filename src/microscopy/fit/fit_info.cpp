@@ -1,4 +1,4 @@
-// Adding up the records of a fit's parts.
+// Adds up the records of a fit's parts.
 // SPDX-License-Identifier: MIT
 #include "fit/fit_info.hpp"
 
@@ -11,7 +11,7 @@
 namespace glint {
 namespace {
 
-/// The fields of `group` that say themselves how they are combined.
+/// Combines the fields of `group` by the rule that each field states.
 void combine(FitInfo& sum, const FitInfo& more, InfoGroup group) {
     for_each_info_field([&](const auto& field) {
         if (field.group != group) return;
@@ -27,7 +27,7 @@ void combine(FitInfo& sum, const FitInfo& more, InfoGroup group) {
     });
 }
 
-/// "4x NVIDIA H200 + NVIDIA L4"
+/// Returns the GPUs as "4x NVIDIA H200 + NVIDIA L4".
 std::string names_of(const std::vector<GpuPart>& gpus) {
     std::vector<std::pair<std::string, int>> counts;
     for (const GpuPart& part : gpus) {

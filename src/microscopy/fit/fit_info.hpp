@@ -1,4 +1,4 @@
-// The record of a fit (FitInfo), described once: all that sums, prints, sends or shows a record goes through this list.
+// The record of a fit (FitInfo), described once. All code that sums, prints, sends or shows a record uses this list.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,12 +6,12 @@
 
 namespace glint {
 
-/// How the figures of several parts of one fit become one.
+/// How the values of several parts of one fit are combined.
 enum class Combined {
     total,  ///< added
     largest,
-    first,  ///< the first that says something
-    apart   ///< by what adds them up (fit_info.cpp)
+    first,  ///< the first value that is set
+    apart   ///< combined separately (fit_info.cpp)
 };
 
 /// What a value of FitInfo describes: every fit, or the activity and events of GPUs.
@@ -25,7 +25,7 @@ struct InfoField {
     InfoGroup group;
     Combined combined;
 };
-template <class Value>  // which GCC deduces by itself, and clang 14 does not
+template <class Value>  // GCC deduces it by itself, but clang 14 does not
 InfoField(const char*, const char*, Value FitInfo::*, InfoGroup, Combined)->InfoField<Value>;
 
 /// Calls visit(InfoField) for each field, in the order in which they are printed.
@@ -55,10 +55,10 @@ void for_each_info_field(const Visit& visit) {
     visit(InfoField{"events", "events", &FitInfo::events, gpu, apart});
 }
 
-/// Adds the activity and events of GPUs, and what the CPU did beside them.
+/// Adds the activity and events of GPUs, and the work of the CPU in the same fit.
 void add_gpu_part(FitInfo& sum, const FitInfo& more);
 
-/// Adds a part of one process: all but its threads, which are the same. One without fits adds nothing.
+/// Adds a part of the same process, whose threads are the same and are not added. A part without fits adds nothing.
 void add(FitInfo& sum, const FitInfo& more);
 
 }  // namespace glint

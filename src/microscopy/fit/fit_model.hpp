@@ -102,7 +102,7 @@ Lane load_column(const float* column, int64_t first, int64_t count) {
     return values;
 }
 
-/// Writes a group's results as columns; N and bg are multiplied by f, by which eq. 2.2 has divided them.
+/// Writes a group's results as columns. N and bg are multiplied by f, because eq. 2.2 has divided them by it.
 template <class Psf>
 void store_result(const GroupResult<Psf>& fit, const KernelOptions& options, Mask bad, int64_t first,
                   const KernelInput& in, const KernelOutput& out) {

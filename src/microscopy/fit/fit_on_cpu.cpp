@@ -18,17 +18,17 @@
 namespace glint {
 namespace {
 
-// What a thread fits before it asks for more.
-constexpr std::int64_t usual_part = 2048;  // about 0.5 ms of one core; a multiple of every lane width
-constexpr std::int64_t joint_part = 64;    // some ms of one core, or tens with z
+// The number of rows that a thread fits before it requests more.
+constexpr std::int64_t default_chunk = 2048;  // about 0.5 ms of one core; a multiple of every lane width
+constexpr std::int64_t joint_part = 64;       // some ms of one core, or tens with z
 
 constexpr std::int64_t converted_at_once =
     256;  // ROIs, so that converted pixels are still in the cache when they are fitted
 
-/// The pixels of some ROIs on the host, copied from a GPU if they are there.
+/// The pixels of some ROIs on the host, copied from the GPU if necessary.
 class HostPixels {
   public:
-    /// Pixels of ROIs [first, first + count); valid until the next call.
+    /// Returns the pixels of ROIs [first, first + count), valid until the next call.
     const std::byte* of(const RoiView& rois, std::int64_t first, std::int64_t count) {
         const std::size_t each = rois.roi_bytes();
         const std::byte* at = rois.pixels + std::size_t(first) * each;
@@ -44,8 +44,8 @@ class HostPixels {
 
 bool are_photoelectrons(const RoiView& rois) { return !rois.camera && rois.type == PixelType::float32; }
 
-/// Some ROIs converted from counts to photoelectrons (eq. 2.1), with read variance and quantum efficiency per pixel
-/// where the camera has maps.
+/// Some ROIs converted from counts to photoelectrons (eq. 2.1), with read variance and quantum efficiency per pixel if
+/// the camera has maps.
 class ConvertedRois {
   public:
     KernelInput input(const RoiView& rois, const std::byte* counts, std::int64_t first, std::int64_t count) {
@@ -79,7 +79,7 @@ class ConvertedRois {
     std::vector<float> pixels_, variance_, qe_;
 };
 
-/// The kernel's input for ROIs [first, first + count), whose pixels are at `pixels`.
+/// Returns the kernel's input for ROIs [first, first + count), whose pixels are at `pixels`.
 KernelInput input_part(const RoiView& rois, const std::byte* pixels, const Starts& starts, std::int64_t first,
                        std::int64_t count, ConvertedRois& converted) {
     const std::size_t at = std::size_t(first) * rois.size * rois.size;
@@ -111,8 +111,8 @@ KernelOutput output_part(Fits& fits, std::int64_t first) {
 void fit_on_cpu(const RoiView& rois, const Psf& psf, double pixel_size_nm, const FitOptions& options, RowRange rows,
                 Fits& fits, FitInfo& info, const std::function<void(std::int64_t)>& finished,
                 const std::function<void(const KernelInput&, std::int64_t)>& then) {
-    // A part lies in one batch: a large batch is divided among the threads.
-    const std::int64_t usual = then ? joint_part : usual_part;
+    // A part is within one batch: threads divide a large batch among them.
+    const std::int64_t usual = then ? joint_part : default_chunk;
     const std::int64_t batch_size = options.batch_size > 0 ? options.batch_size : usual;
     const std::int64_t parts_each = (batch_size + usual - 1) / usual;
     const std::int64_t batches = (rows.count() + batch_size - 1) / batch_size;

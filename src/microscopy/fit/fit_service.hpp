@@ -1,5 +1,5 @@
-// Another process that fits stacks on its GPU: all that this layer knows of the warm worker, which lies above
-// (../warm_worker).
+// Interface of another process that fits stacks on its GPU. This layer knows nothing else about the warm worker, which
+// is in a higher layer (../warm_worker).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace glint {
 
-/// A GPU that another process has open already.
+/// A GPU that another process has already opened.
 struct OpenGpu {
     std::string uuid, driver;  ///< the driver's version
 };
@@ -21,15 +21,15 @@ struct OpenGpu {
 class FitService {
   public:
     virtual ~FitService() = default;
-    /// Returns the GPU of a process that is running already and could fit the stack; for the cost model.
+    /// Returns the GPU of a running process that could fit the stack; for the cost model.
     virtual std::optional<OpenGpu> open_gpu(const Stack& stack) = 0;
-    /// Fits the rows in the queue, by a process that is running or that this call starts. If the process ends, another
-    /// one continues. Returns false if none is available for this stack; then the rows without results are in the
-    /// queue. `info` receives what was done, also if this throws. Throws Cancelled, OptionError.
+    /// Fits the rows in the queue in a process that is running or that this call starts. If the process ends, another
+    /// process continues. Returns false if no process is available for this stack; the rows without results are then in
+    /// the queue. `info` receives the work that was done, even if this throws. Throws Cancelled, OptionError.
     virtual bool fit(const Stack& stack, RowQueue& queue, FitInfo& info) = 0;
 };
 
-/// Defined by the layer above.
+/// Defined in ../warm_worker.
 std::unique_ptr<FitService> make_fit_service();
 
 }  // namespace glint

@@ -14,7 +14,7 @@
 namespace glint {
 namespace {
 
-/// A camera provides the noise; one with maps needs the corners of the ROIs.
+/// Checks the camera, which provides the noise. A camera with maps needs the corners of the ROIs.
 template <class Require>
 void check_camera(const RoiView& rois, const Require& require) {
     require(rois.variance.empty() && rois.qe.empty(),
@@ -55,6 +55,10 @@ void check(const RoiView& rois, const Psf& psf, double pixel_size_nm, const FitO
     require(rois.size >= min_roi_size && rois.size <= max_roi_size,
             fmt::format("a ROI of {} pixels cannot be fitted: give an edge of {} to {} pixels", rois.size, min_roi_size,
                         max_roi_size));
+    if (const int covered = covered_window_px(psf); covered > 0)
+        require(rois.size <= covered, fmt::format("a ROI of {} px is larger than the measured PSF, which covers {} px: "
+                                                  "give `roi_size={}`, or measure the PSF in a larger window",
+                                                  rois.size, covered, covered - 1 + covered % 2));
     const std::size_t pixels = rois.count * rois.size * rois.size;
     const auto fits = [&](std::size_t n, std::size_t of, const char* what, const char* per) {
         require(n == 0 || n == of, fmt::format("{} {} for {} {}", n, what, of, per));
@@ -78,9 +82,9 @@ void check(const RoiView& rois, const Psf& psf, double pixel_size_nm, const FitO
     require(options.gpus >= 0, fmt::format("{} GPUs: give 1 or more, or all", options.gpus));
     require(options.tolerance > 0 && options.tolerance <= 1,
             fmt::format("a tolerance of {} (`tolerance`): give more than 0, at most 1", options.tolerance));
-    require(options.emitters == any_emitters || (options.emitters >= 1 && options.emitters <= most_emitters),
+    require(options.emitters == any_emitters || (options.emitters >= 1 && options.emitters <= max_emitters),
             fmt::format("{} emitters in a ROI: give 1 to {}, or any number of them (auto)", options.emitters,
-                        most_emitters));
+                        max_emitters));
     require(options.psf_misfit >= 0 && options.psf_misfit <= 1,
             fmt::format("a PSF misfit of {}: give a part of its width, 0 to 1", options.psf_misfit));
     require(options.emitters == 1 || environment::backend(options.backend) != Backend::gpu,

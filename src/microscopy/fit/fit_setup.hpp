@@ -15,7 +15,8 @@ namespace glint {
 /// Throws OptionError, which names the wrong argument and the valid values.
 void check(const RoiView& rois, const Psf& psf, double pixel_size_nm, const FitOptions& options);
 
-/// Whether the cost model chooses between CPU and GPU: Backend::automatic, unless a GPU is used wherever there is one.
+/// Returns true if the cost model chooses between CPU and GPU: with Backend::automatic, unless the options prefer any
+/// available GPU.
 bool compares_backends(const Placement& placement);
 
 /// Throws OptionError if a ROI of rows [first, first + count) is not inside the camera's maps; names the first one.
@@ -27,9 +28,10 @@ WidthLimits width_limits(const FitSettings& settings, int size);
 KernelPsf kernel_psf(const Psf& psf, double pixel_size_nm, const FitSettings& settings, int size);
 KernelOptions kernel_options(const RoiView& rois, const FitSettings& settings);
 
-static_assert(most_parameters == max_parameters);
+static_assert(max_psf_parameters == max_parameters);
 
-/// Start values as a column per parameter. `known`: how many leading parameters have them: 0, 2 (x and y) or all.
+/// Start values as a column per parameter. `known`: number of leading parameters with start values: 0, 2 (x and y) or
+/// all.
 struct Starts {
     int known = 0;
     const float* of[max_parameters] = {};

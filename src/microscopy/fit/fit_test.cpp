@@ -103,8 +103,8 @@ Fits at_truth(const Fitted& r, const Psf& psf) {
     return fit(r.rois, psf, pixel_nm, options);
 }
 
-/// The mean of the bias that maximum likelihood has to first order, over the CRLB: of the first spots, for it is nearly
-/// the same for all.
+/// Returns the mean first-order bias of maximum likelihood, relative to the CRLB. Uses only the first spots, since the
+/// bias is nearly the same for all.
 Parameters likelihood_bias(const Fitted& r, const Psf& psf) {
     constexpr std::size_t spots = 100;
     const std::size_t pixels = std::size_t(r.rois.size) * r.rois.size;
@@ -149,13 +149,13 @@ class Efficiency : public testing::TestWithParam<std::tuple<PsfModel, std::size_
   public:
     static std::string name(const testing::TestParamInfo<ParamType>& test) {
         const auto& [model, camera] = test.param;
-        return std::string(name_of(model)) + "_" + cameras()[camera].name;
+        return std::string(to_name(model)) + "_" + cameras()[camera].name;
     }
 };
 
 }  // namespace
 
-// Batches are what is counted; threads divide a large one. 5000 is no multiple of 2048, the part of a thread.
+// Counts batches; threads divide a large one. 5000 is no multiple of 2048, the part of a thread.
 TEST(Fit, on_the_cpu_has_batches_of_the_size_asked_for) {
     RoiSimulation s;
     s.count = 12000;
@@ -180,7 +180,7 @@ TEST(Fit, on_the_cpu_has_batches_of_the_size_asked_for) {
     }
 }
 
-// The other tests simulate spots at `typical`: where a parameter has no information there, they cannot but fail.
+// The other tests simulate spots at `typical`. They would fail if a parameter had no information there.
 TEST(Fit, typical_is_where_every_parameter_has_information) {
     for (const PsfModel model : psf_models())
         for (int step = -4; step <= 4; ++step) {
@@ -193,7 +193,7 @@ TEST(Fit, typical_is_where_every_parameter_has_information) {
             const Parameters crlb = reference_crlb({size, pixels, variance, {}}, psf, pixel_nm, theta);
             const auto finite = [](double v) { return std::isfinite(v) && v > 0; };
             EXPECT_TRUE(std::all_of(crlb.begin(), crlb.begin() + parameter_count(model), finite))
-                << "`typical` of " << name_of(model) << " is no point to simulate and fit at: at z = " << z_um
+                << "`typical` of " << to_name(model) << " is no point to simulate and fit at: at z = " << z_um
                 << " um a parameter has no information, or two have the same, and the CRLB is not finite "
                    "(src/microscopy/psf/model.hpp)";
         }
@@ -226,8 +226,8 @@ INSTANTIATE_TEST_SUITE_P(ModelsAndCameras, Efficiency,
                                           testing::Range(std::size_t(0), cameras().size())),
                          Efficiency::name);
 
-// Dim spots do not attain the CRLB, but the result must be the maximum of the likelihood, as found in double precision
-// from the same start.
+// Dim spots do not reach the CRLB. The result must nevertheless be the maximum of the likelihood, as found in double
+// precision from the same start.
 TEST(Fit, dim_spots_reach_the_reference_maximum) {
     for (int model = 0; model < int(psf_models().size()); ++model) {
         Condition c = efficient(PsfModel(model), Camera{});
@@ -254,10 +254,10 @@ TEST(Fit, dim_spots_reach_the_reference_maximum) {
                 difference = std::max(difference, std::abs(r.fits.theta[k][i] - expected.theta[k]) / expected.crlb[k]);
             worst.push_back(difference);
         }
-        ASSERT_GT(worst.size(), 100u) << name_of(c.model);
+        ASSERT_GT(worst.size(), 100u) << to_name(c.model);
         std::sort(worst.begin(), worst.end());
-        EXPECT_LT(worst[worst.size() / 2], 0.01) << name_of(c.model);
-        EXPECT_LT(worst[worst.size() * 97 / 100], 0.1) << name_of(c.model);  // 1 % allowed, and its sampling error
+        EXPECT_LT(worst[worst.size() / 2], 0.01) << to_name(c.model);
+        EXPECT_LT(worst[worst.size() * 97 / 100], 0.1) << to_name(c.model);  // 1 % allowed, and its sampling error
     }
 }
 
@@ -275,14 +275,14 @@ TEST(Fit, crlb_and_llr_are_the_references) {
             const ReferenceRoi roi{r.rois.size, {r.rois.pixels.data() + i * pixels, pixels}, variance, {}, 2};
             const ReferenceFit expected = reference_fit(roi, psf, pixel_nm, start);
             for (int k = 0; k < parameter_count(c.model); ++k)
-                EXPECT_NEAR(r.fits.crlb[k][i] / expected.crlb[k], 1, 2e-3) << name_of(c.model) << " " << k;
+                EXPECT_NEAR(r.fits.crlb[k][i] / expected.crlb[k], 1, 2e-3) << to_name(c.model) << " " << k;
             EXPECT_NEAR(r.fits.log_likelihood_ratio[i], expected.log_likelihood_ratio,
                         1e-3 + 1e-5 * std::abs(expected.log_likelihood_ratio));
         }
     }
 }
 
-// The kernel weights pixels by q; the reference uses an excess noise of F^2 / q for each.
+// The kernel weights pixels by q; the reference uses an excess noise of F^2 / q for each pixel.
 TEST(Fit, with_maps_of_the_quantum_efficiency_crlb_llr_and_maximum_are_the_references) {
     for (int model = 0; model < int(psf_models().size()); ++model)
         for (CameraKind kind : {CameraKind::SCMOS, CameraKind::EMCCD}) {
@@ -301,10 +301,10 @@ TEST(Fit, with_maps_of_the_quantum_efficiency_crlb_llr_and_maximum_are_the_refer
                                        {},          r.rois.excess_noise, of(r.rois.qe)};
                 const ReferenceFit expected = reference_fit(roi, psf, pixel_nm, start);
                 for (int k = 0; k < parameter_count(c.model); ++k) {
-                    EXPECT_NEAR(r.fits.crlb[k][i] / expected.crlb[k], 1, 2e-3) << name_of(c.model) << " " << k;
+                    EXPECT_NEAR(r.fits.crlb[k][i] / expected.crlb[k], 1, 2e-3) << to_name(c.model) << " " << k;
                     // Converged: the step after the last is below a hundredth of the CRLB.
                     EXPECT_NEAR(r.fits.theta[k][i], expected.theta[k], 0.01 * expected.crlb[k])
-                        << name_of(c.model) << k;
+                        << to_name(c.model) << k;
                 }
                 EXPECT_NEAR(r.fits.log_likelihood_ratio[i], expected.log_likelihood_ratio,
                             1e-3 + 1e-5 * std::abs(expected.log_likelihood_ratio));
@@ -350,7 +350,7 @@ TEST(Fit, result_does_not_depend_on_threads_or_grouping) {
     EXPECT_EQ(a.fits.theta, b.fits.theta);
     EXPECT_EQ(a.fits.crlb, b.fits.crlb);
     EXPECT_EQ(a.fits.p_value, b.fits.p_value);
-    Rois tail = a.rois;  // from ROI 5 on: every fit has other neighbours in its register
+    Rois tail = a.rois;  // from ROI 5 on, so that every fit has other neighbours in its register
     const auto skip = std::ptrdiff_t(5 * tail.size * tail.size);
     tail.pixels.erase(tail.pixels.begin(), tail.pixels.begin() + skip);
     tail.variance.erase(tail.variance.begin(), tail.variance.begin() + skip);
@@ -369,7 +369,7 @@ TEST(Fit, additive_map_takes_a_neighbour_out) {
     const Fits alone = r.fits;
     r.rois.additive.assign(r.rois.pixels.size(), 0.0f);
     for (std::size_t p = 0; p < r.rois.pixels.size(); ++p)
-        if (p % 7 >= 5) r.rois.additive[p] = 40, r.rois.pixels[p] += 40;  // known and noise-free
+        if (p % 7 >= 5) r.rois.additive[p] = 40, r.rois.pixels[p] += 40;  // known signal without noise
     const Fits with_map = fit(r.rois, typical_psf(c.model), pixel_nm);
     double sum = 0, squares = 0;
     const double n = double(alone.count());
@@ -377,7 +377,7 @@ TEST(Fit, additive_map_takes_a_neighbour_out) {
         const double difference = with_map.theta[0][i] - alone.theta[0][i];
         sum += difference, squares += difference * difference;
     }
-    // Pixels with too low a weight do not bias the fit: within 4 standard errors.
+    // Pixels with too low a weight do not bias the fit: it stays within 4 standard errors.
     EXPECT_GT(squares, 0);
     EXPECT_NEAR(sum / n, 0, 4 * std::sqrt(squares) / n);
 }
@@ -386,7 +386,7 @@ TEST(Fit, hard_cases_stay_finite_and_say_what_they_are) {
     const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
     for (const PsfModel model : psf_models())
         for (int size : {3, 4, 7, 8, 13, 31}) {
-            SCOPED_TRACE(name_of(model));
+            SCOPED_TRACE(to_name(model));
             const int pixels = size * size;
             Rois rois;
             rois.size = size;
@@ -482,7 +482,7 @@ TEST(Fit, refuses_what_it_cannot_fit_and_says_how_to_go_on) {
     EXPECT_NE(message(rois, psf, 0).find("`pixel_size=100nm`"), std::string::npos);
     EXPECT_NE(message(rois, Psf{}, 100).find("`sigma=130nm`"), std::string::npos);
     EXPECT_NE(message(rois, Psf{PsfModel::AstigmaticXYZNB, 0, {}}, 100).find("`calibration=FILE`"), std::string::npos);
-    // Of old callers, who gave micrometres.
+    // As from old callers, which pass micrometres.
     const std::string small_pixel = message(rois, psf, 0.1);
     EXPECT_NE(small_pixel.find("a pixel size of 0.1 nm: give nanometres, 1 to 100000, as in `pixel_size=100nm`"),
               std::string::npos)

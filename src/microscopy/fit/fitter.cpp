@@ -1,7 +1,7 @@
 // Fitter: fits stacks on leased GPUs, on the CPU, or on both.
 //
-// The rows of a stack form a work queue (row_queue.hpp). The GPUs take rows from it, with the CPU beside them where
-// that saves time; at the end the CPU fits the rows that no GPU has finished.
+// The rows of a stack form a work queue (row_queue.hpp). The GPUs take rows from it. If that saves time, the CPU also
+// takes rows. At the end, the CPU fits the rows that no GPU has finished.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -31,16 +31,16 @@ constexpr std::int64_t sample_of_each_thread = 2048;              // ROIs
 constexpr double further_gpu_s = 0.2;                             // time to open another GPU
 constexpr std::size_t bytes_worth_a_gpu = std::size_t(16) << 20;  // bytes of pixels: a batch that saturates the link
 
-/// Whether the decision compares estimates of both sides, so that either may be chosen.
+/// Returns true if the decision is based on estimates for both sides, so that either may be chosen.
 bool is_estimate(const offload::Decision& decision) {
     return decision.basis == offload::Basis::measured || decision.basis == offload::Basis::estimated;
 }
-/// Whether the CPU was chosen although there is a GPU.
+/// Returns true if the CPU was chosen although there is a GPU.
 bool is_by_choice(const std::optional<offload::Decision>& decision) {
     return decision && decision->choice == Backend::cpu && decision->basis != offload::Basis::forced;
 }
 
-/// UUID of the GPU with this CUDA ordinal; empty if there is none.
+/// Returns the UUID of the GPU with this CUDA ordinal; empty if there is none.
 std::string uuid_of(int ordinal) {
     if (ordinal < 0) return {};
     for (const gpu::Device& device : gpu::inventory().devices)
@@ -48,14 +48,14 @@ std::string uuid_of(int ordinal) {
     return {};
 }
 
-/// How many GPUs, up to `most`, the stack can keep busy.
+/// Returns the number of GPUs, up to `most`, that the stack can keep busy.
 int useful_gpus(const RoiView& rois, const FitOptions& options, int most) {
     const std::size_t each =
         options.batch_size > 0 ? std::size_t(options.batch_size) : bytes_worth_a_gpu / rois.roi_bytes();
     return int(std::clamp<std::size_t>((rois.count + each - 1) / each, 1, std::size_t(std::max(1, most))));
 }
 
-/// What a queue of the stack's rows reports to.
+/// Returns the function that a queue of the stack's rows calls after finished rows.
 RowQueue::OnFinished tell_of(const Stack& stack, const FitInfo& info) {
     if (!stack.options.progress) return {};
     return [&](std::int64_t finished) { stack.options.progress(finished, info.fits, -1); };
@@ -73,11 +73,11 @@ struct Fitter::State {
     std::optional<Backend> told;  // the choice last reported by on_decision
     double on_gpus_s = 0;         // total time of fits on GPUs
 
-    /// Which devices fit a stack.
+    /// The devices that fit a stack.
     struct Plan {
         std::optional<offload::Decision> decision;
-        int gpus = 0, most_gpus = 0;  // for this stack; at most held by the Fitter
-        double cpu_share = 0;         // of the rows; 0: GPUs only
+        int gpus = 0, max_gpus = 0;  // number for this stack; maximum that the Fitter holds
+        double cpu_share = 0;        // of the rows; 0: GPUs only
     };
     void fit(const Stack& stack, FitInfo& info);
     static void fit_emitters(const Stack& stack, FitInfo& info);
@@ -148,8 +148,8 @@ Fitter::State::Plan Fitter::State::plan(const Stack& stack, FitInfo& info) {
     Plan plan;
     const Backend backend = environment::backend(stack.options.backend);
     if (backend == Backend::cpu) return plan;
-    plan.most_gpus = most_gpus(pool, stack.rois.gpu < 0 ? stack.options.gpus : 1);  // pixels on a GPU are fitted there
-    plan.gpus = useful_gpus(stack.rois, stack.options, plan.most_gpus);
+    plan.max_gpus = max_gpus(pool, stack.rois.gpu < 0 ? stack.options.gpus : 1);  // pixels on a GPU are fitted there
+    plan.gpus = useful_gpus(stack.rois, stack.options, plan.max_gpus);
     if (!compares_backends(stack.options) || pool.why_none() || info.fits == 0) return plan;
     const std::lock_guard lock(mutex);
     plan.decision = weigh(stack, info);
@@ -186,7 +186,7 @@ offload::Decision Fitter::State::weigh(const Stack& stack, FitInfo& info) {
     return advisor.place(work, stack.options.gpu_memory_bytes, gpu_open);
 }
 
-/// Whether the pixels are in page-locked memory; needs a context, so false without an idle GPU.
+/// Returns true if the pixels are in page-locked memory. Needs a context, so it returns false without an idle GPU.
 bool Fitter::State::is_pinned(const RoiView& rois) {
     std::unique_ptr<offload::Device> device = pool.take_idle();
     if (!device) return false;
@@ -196,20 +196,19 @@ bool Fitter::State::is_pinned(const RoiView& rois) {
     return pinned;
 }
 
-/// Extends the decision, which is for one GPU, to several GPUs and the CPU beside them; appends the result to
-/// info.decision.
+/// Extends the decision from one GPU to several GPUs and the CPU. Appends the result to info.decision.
 void Fitter::State::spread(Plan& plan, FitInfo& info) const {
     offload::Decision& decision = *plan.decision;
-    if (plan.most_gpus == 1 || !is_estimate(decision)) return;
+    if (plan.max_gpus == 1 || !is_estimate(decision)) return;
     const JointEstimate alone = joint_estimate(decision, 1), all = joint_estimate(decision, plan.gpus);
     const double cpu_s = decision.cpu.total();
     if (decision.choice == Backend::cpu && all.gpus_s < cpu_s)
         decision.choice = Backend::gpu, decision.speedup = cpu_s / all.gpus_s;
     if (decision.choice == Backend::cpu) return;
-    // Another GPU is opened only when the open ones have been, or will be, busy for as long as opening takes.
+    // Opens another GPU only if the open ones have been, or will be, busy for as long as opening takes.
     if (alone.gpus_s + on_gpus_s < further_gpu_s * pool.held()) {
-        plan.most_gpus = std::max(1, pool.held());
-        plan.gpus = std::min(plan.gpus, plan.most_gpus);
+        plan.max_gpus = std::max(1, pool.held());
+        plan.gpus = std::min(plan.gpus, plan.max_gpus);
     }
     const JointEstimate now = joint_estimate(decision, plan.gpus);
     if (plan.gpus > 1) info.decision += fmt::format("; {} GPUs take {}", plan.gpus, milliseconds(now.gpus_s));
@@ -223,7 +222,7 @@ bool Fitter::State::fit_on_gpus(const Stack& stack, const Plan& plan, RowQueue& 
     const FitOptions& options = stack.options;
     const std::optional<offload::Decision>& decision = plan.decision;
     offload::DeviceRequest request = device_request(options, options);
-    request.threads = plan.gpus, request.most = plan.most_gpus;
+    request.threads = plan.gpus, request.max = plan.max_gpus;
     request.open_without_work = info.fits == 0;  // so that Backend::gpu reports a missing GPU even for an empty stack
     request.near = uuid_of(stack.rois.gpu);
     if (decision && is_estimate(*decision))
@@ -259,7 +258,7 @@ bool Fitter::State::fit_on_gpus(const Stack& stack, const Plan& plan, RowQueue& 
     const std::lock_guard lock(mutex);
     for (const GpuPart& part : info.gpus) on_gpus_s += part.seconds;
     if (run.wait_abandoned) advisor.wait_abandoned();
-    // A run on one GPU alone without retries is a measurement of its speed.
+    // Only a run without retries on a single GPU measures the GPU's speed.
     if (decision && info.retries == 0 && info.gpus.size() == 1 && info.cpu_fits == 0) {
         const double seconds = info.gpus.front().seconds;
         run.opened ? advisor.learn_first(decision->work, seconds)

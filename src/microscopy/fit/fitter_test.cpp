@@ -1,4 +1,4 @@
-// Tests of Fitter on shared GPUs: it waits, gives up, is stopped, and shares memory.
+// Tests of Fitter on shared GPUs: it waits, gives up, can be stopped, and shares memory.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -88,7 +88,7 @@ TEST_F(GpuSharingWithStrangers, is_stopped_while_it_waits) {
     EXPECT_THROW(fit_with(Backend::gpu), Cancelled);
 }
 
-// NVML says which process keeps a GPU busy: not the holder.
+// NVML reports that a process other than the lease holder keeps a GPU busy.
 TEST_F(GpuSharingWithStrangers, a_busy_stranger_keeps_others_away_also_beside_a_lease) {
     const gpu::Lease holder = gpu::acquire({.bytes = 64 * mib, .timeout_s = 60});
     const gpu::Context context = holder.create_context();
@@ -162,7 +162,7 @@ TEST_F(GpuSharing, others_see_what_a_fit_has_taken_and_get_the_rest) {
             if (!gpu.holders.empty()) return gpu.holders.front();
         return gpu::LeaseHolder();
     };
-    for (const int batch_size : {64, 0}) {  // many batches per call, and one, as for a movie's blocks
+    for (const int batch_size : {64, 0}) {  // many batches per call, or one, as for a movie's blocks
         SCOPED_TRACE(batch_size);
         options.batch_size = batch_size;
         Fitter fitter;
@@ -172,8 +172,8 @@ TEST_F(GpuSharing, others_see_what_a_fit_has_taken_and_get_the_rest) {
         EXPECT_GT(alone.held_bytes, 0u);
         EXPECT_LT(alone.held_bytes, alone.reserved_bytes);
 
-        // Somebody else asks for as much, on every GPU: there is room once this one has given back what it does not
-        // use.
+        // Another process requests the same amount on every GPU. There is room once this process has returned the
+        // memory that it does not use.
         auto other = std::async(std::launch::async, [&] {
             return gpu::acquire({.bytes = options.gpu_memory_bytes, .gpus = gpu_count(), .timeout_s = 60}).waited_s();
         });
@@ -186,7 +186,7 @@ TEST_F(GpuSharing, others_see_what_a_fit_has_taken_and_get_the_rest) {
     }
 }
 
-// As long as the fit needs for its batches, the heartbeat sees the other request twice and more.
+// During the fit's batches, the heartbeat must see the other request at least twice.
 TEST_F(GpuSharing, a_fit_gives_way_to_a_shorter_one_after_a_quantum_and_goes_on) {
     const Fits undisturbed = fit_with(Backend::gpu);
     ::setenv("GLINT_GPU_QUANTUM", "1", 1);
@@ -209,7 +209,7 @@ TEST_F(GpuSharing, a_fit_gives_way_to_a_shorter_one_after_a_quantum_and_goes_on)
         };
         bool gave_way = false;
         {
-            Fitter fitter;  // has its GPU from one call to the next, and the heartbeat may come late
+            Fitter fitter;  // keeps its GPU between calls, and the heartbeat may come late
             for (int calls = expected_s == 0.5 ? 20 : 1; calls > 0 && !gave_way; --calls) {
                 expect_same(fitter.fit(rois, psf, pixel_nm, options, &info), undisturbed);
                 EXPECT_EQ(info.retries, 0);

@@ -1,4 +1,4 @@
-// Tests of Fitter that chooses between CPU and GPUs by what each would take.
+// Tests of how Fitter chooses between CPU and GPUs by their estimated times.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -61,7 +61,7 @@ TEST_F(GpuWeighing, takes_the_side_that_is_done_sooner_and_says_so) {
     EXPECT_EQ(info.backend, "gpu") << "that is switched off";
 }
 
-// Every row is fitted once, by the CPU or a GPU.
+// Each row is fitted once, either by the CPU or by a GPU.
 TEST_F(GpuWeighing, the_cpu_joins_in_where_it_pays) {
     if (gpu_count() < 2) GTEST_SKIP() << "there is one GPU only";
     constexpr int copies = 10;
@@ -92,7 +92,7 @@ TEST_F(GpuWeighing, the_cpu_joins_in_where_it_pays) {
     EXPECT_EQ(info.cpu_fits, 0) << "only with several";
 }
 
-// One GPU is slower than the CPU, all together are faster.
+// One GPU is slower than the CPU, but all GPUs together are faster.
 TEST_F(GpuWeighing, several_gpus_are_weighed_together) {
     if (gpu_count() < 2) GTEST_SKIP() << "there is one GPU only";
     options.batch_size = 64;
@@ -107,8 +107,8 @@ TEST_F(GpuWeighing, several_gpus_are_weighed_together) {
 }
 
 TEST_F(GpuWeighing, opens_a_gpu_once_that_would_have_paid_off) {
-    // GPUs are considered once 0.1 s could have been saved, which is the time that the fits really take on the CPU:
-    // after some hundred calls, or more on a fast CPU.
+    // GPUs are considered once 0.1 s could have been saved. This is real fit time on the CPU: some hundred calls, or
+    // more on a fast CPU.
     constexpr double cpu_s = 5e-4, gpu_s = 1e-6, context_s = 2e-3;
     know(cpu_s, gpu_s, context_s);
     Fitter fitter;
@@ -130,13 +130,13 @@ struct GpuWeighingWithStrangers : GpuWeighing {
     }
 };
 
-// A GPU would save 0.3 s: the wait is no longer than that, although ten minutes are allowed.
+// A GPU would save 0.3 s, which limits the wait, although ten minutes are allowed.
 TEST_F(GpuWeighingWithStrangers, waits_no_longer_than_the_gpu_would_save) {
     know(0.32, 0.01, 0.01);
     options.auto_timeout_s = 600;
     Fitter fitter;
     options.backend = Backend::automatic;
-    fitter.fit(rois, psf, pixel_nm, options, &info);  // knows that there is room
+    fitter.fit(rois, psf, pixel_nm, options, &info);  // the fitter now knows that there is room
     {
         const Stranger stranger;
         Fitter other;

@@ -22,7 +22,7 @@ struct Goodness {
     Lane variance = Lane{};
 };
 
-/// sum c[i] t^(i+1), by Horner's method.
+/// Returns sum c[i] t^(i+1), by Horner's method.
 template <int T>
 GLINT_INLINE Lane polynomial(const float (&c)[T], Lane t) {
     Lane sum = splat(c[T - 1]);
@@ -31,7 +31,7 @@ GLINT_INLINE Lane polynomial(const float (&c)[T], Lane t) {
     return sum * t;
 }
 
-/// sum c[i][j] t^(i+1) s^j.
+/// Returns sum c[i][j] t^(i+1) s^j.
 template <int T, int S>
 GLINT_INLINE Lane polynomial(const float (&c)[T][S], Lane t, Lane s) {
     Lane sum = Lane{};
@@ -46,9 +46,9 @@ GLINT_INLINE Lane polynomial(const float (&c)[T][S], Lane t, Lane s) {
 }
 
 /// Adds E - 1 and V - 2 of one pixel. Bright pixels need fewer terms. The longer polynomials for dim pixels are
-/// evaluated only if any lane needs them; adjacent pixels of a group tend to be dim together. `rounded`: a lane's
-/// result must not depend on which branch the others made the compiler contract. `all_bright`: no lane is dim, known at
-/// compile time.
+/// evaluated only if any lane needs them; adjacent pixels of a group tend to be dim together. `rounded`: prevents
+/// contraction by the compiler, so that a lane's result does not depend on the branch that other lanes require.
+/// `all_bright`: known at compile time that no lane is dim.
 template <bool all_bright, class Bright, class Full>
 GLINT_INLINE void add_moments(Goodness& sum, Lane m, Bright bright, Full full) {
     Lane mean, variance;
@@ -87,9 +87,9 @@ GLINT_INLINE void add_pixel(Goodness& sum, Lane d, Lane m, Lane v) {
     }
 }
 
-/// p = Q(M^2 / s2, -2 LLR M / s2) (eq. 4.2): the deviance's distribution is approximated by a scaled chi-squared (a
-/// gamma) distribution with the same mean and variance. The fit of k parameters removes k from the mean and 2 k from
-/// the variance.
+/// Returns p = Q(M^2 / s2, -2 LLR M / s2) (eq. 4.2). The deviance's distribution is approximated by a scaled
+/// chi-squared (a gamma) distribution with the same mean and variance. The fit of k parameters removes k from the mean
+/// and 2 k from the variance.
 GLINT_INLINE Lane p_value(const Goodness& sum, float pixels, float parameters) {
     const Lane mean = max(sum.mean + (pixels - parameters), splat(0.25f));
     const Lane variance = max(sum.variance + (2 * pixels - 2 * parameters), splat(0.5f));

@@ -10,7 +10,7 @@
 //   kernel/likelihood.hpp      gradient and Fisher matrix, from the sums of kernel/fisher_sums.hpp
 //   kernel/fisher_scoring.hpp  the iteration and the Cramer-Rao lower bounds, by cholesky.hpp
 //   kernel/deviance.hpp        goodness of fit, by goodness.hpp
-//   kernel/row_models.hpp      the same for models that do not separate along x and y
+//   kernel/row_models.hpp      all of these steps for models that do not separate along x and y
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -8,7 +8,7 @@
 
 namespace glint {
 
-constexpr int most_parameters = 4 + most_shape_parameters;  // of any model; glint::max_parameters
+constexpr int max_psf_parameters = 4 + max_shape_parameters;  // of any model; glint::max_parameters
 
 struct KernelOptions {
     int size;  // S, px
@@ -22,19 +22,19 @@ struct KernelOptions {
 
 /// ROIs [0, count) of a stack; pointers to ROI 0, borrowed; null if absent.
 struct KernelInput {
-    const float* pixels;                  // count * S * S, e-
-    const float* variance;                // count * S * S, e-^2
-    const float* additive;                // count * S * S, e-
-    int known_starts;                     // how many leading parameters have start values: 0, 2 (x, y) or all
-    const float* start[most_parameters];  // count each
+    const float* pixels;                     // count * S * S, e-
+    const float* variance;                   // count * S * S, e-^2
+    const float* additive;                   // count * S * S, e-
+    int known_starts;                        // how many leading parameters have start values: 0, 2 (x, y) or all
+    const float* start[max_psf_parameters];  // count each
     int64_t count;
     const float* qe;  // count * S * S, q
 };
 
 /// Columns of count rows each, as in glint::Fits; borrowed.
 struct KernelOutput {
-    float* theta[most_parameters];
-    float* crlb[most_parameters];
+    float* theta[max_psf_parameters];
+    float* crlb[max_psf_parameters];
     float* log_likelihood_ratio;
     float* p_value;
     uint8_t* iterations;

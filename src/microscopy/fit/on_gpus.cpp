@@ -1,4 +1,4 @@
-// Runs fits on leased GPUs and records what each of them did.
+// Runs fits on leased GPUs and records the work of each GPU.
 // SPDX-License-Identifier: MIT
 #include "fit/on_gpus.hpp"
 
@@ -48,7 +48,7 @@ offload::DeviceRequest device_request(const Placement& placement, const Callback
     return request;
 }
 
-int most_gpus(offload::DevicePool& pool, int wanted) {
+int max_gpus(offload::DevicePool& pool, int wanted) {
     if (wanted == 1) return 1;
     return std::max(1, wanted == all_gpus ? pool.usable() : std::min(wanted, pool.usable()));
 }

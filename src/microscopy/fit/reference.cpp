@@ -16,8 +16,8 @@ constexpr double model_floor = 0.01;  // as in the kernel: mu' > 0
 
 using Matrix = std::array<std::array<double, max_parameters>, max_parameters>;
 
-/// The expected photoelectrons of the molecule without background, per pixel: eq. 1.2, or the model's own rows if it is
-/// not a product of Gaussians.
+/// Returns the molecule's expected photoelectrons per pixel, without background: eq. 1.2, or the model's own rows if it
+/// is not a product of Gaussians.
 std::vector<double> picture(const PsfInDouble& psf, int size, const Parameters& theta) {
     std::vector<double> light(std::size_t(size) * size, 0.0);
     if (!psf.separable()) {
@@ -36,7 +36,7 @@ std::vector<double> picture(const PsfInDouble& psf, int size, const Parameters& 
     return light;
 }
 
-/// Central differences of the picture by parameter k: x, y, photons or a shape parameter.
+/// Returns central differences of the picture by parameter k: x, y, photons or a shape parameter.
 std::vector<double> slope(const PsfInDouble& psf, int size, Parameters theta, int k) {
     const double at = theta[k], h = 1e-4 * std::max(std::abs(at), 0.1);
     theta[k] = at + h;
@@ -78,7 +78,8 @@ Evaluation evaluate(const ReferenceRoi& roi, const Psf& psf, double pixel_size_n
     return out;
 }
 
-/// Inverse of the leading n x n part by Gauss-Jordan elimination, after scaling to a unit diagonal; false if singular.
+/// Inverts the leading n x n part by Gauss-Jordan elimination, after scaling to a unit diagonal. Returns false if it is
+/// singular.
 bool invert(const Matrix& a, int n, Matrix& inverse) {
     double w[max_parameters][2 * max_parameters] = {};
     for (int r = 0; r < n; ++r) {

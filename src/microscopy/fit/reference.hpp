@@ -26,11 +26,11 @@ struct ReferenceFit {
     bool converged = false;
 };
 
-/// Levenberg-Marquardt on the Fisher matrix from `start`; a step is taken only if it raises the likelihood, until
-/// no parameter would move by more than 1e-6 of its CRLB (docs/explanation/theory.md, eq. 2.1 to 3.2).
+/// Runs Levenberg-Marquardt on the Fisher matrix from `start`. Accepts a step only if it raises the likelihood. Ends
+/// when no parameter would change by more than 1e-6 of its CRLB (docs/explanation/theory.md, eq. 2.1 to 3.2).
 ReferenceFit reference_fit(const ReferenceRoi& roi, const Psf& psf, double pixel_size_nm, const Parameters& start);
 
-/// Square roots of the CRLB at `theta` (eq. 3.4); zeros when the Fisher matrix is singular.
+/// Returns the square roots of the CRLB at `theta` (eq. 3.4); zeros if the Fisher matrix is singular.
 Parameters reference_crlb(const ReferenceRoi& roi, const Psf& psf, double pixel_size_nm, const Parameters& theta);
 
 }  // namespace glint

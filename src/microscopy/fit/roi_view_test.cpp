@@ -1,4 +1,4 @@
-// Tests of fits on the CPU of counts in the caller's memory.
+// Tests of CPU fits of counts in the caller's memory.
 // SPDX-License-Identifier: MIT
 #include "glint/roi_view.hpp"
 
@@ -26,7 +26,7 @@ Camera scalar_camera() {
     return camera;
 }
 
-/// All pixels differ; without `noise`, all have the same read noise.
+/// A camera whose pixels all differ; without `noise`, all have the same read noise.
 Camera mapped_camera(bool noise) {
     Camera camera;
     camera.kind = CameraKind::SCMOS;

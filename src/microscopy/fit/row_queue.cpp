@@ -1,4 +1,4 @@
-// Assigns rows to devices and takes back those of failed ones.
+// Assigns rows to devices, and takes back the rows of failed devices.
 // SPDX-License-Identifier: MIT
 #include "fit/row_queue.hpp"
 
@@ -8,8 +8,8 @@
 namespace glint {
 namespace {
 
-// Each device has several batches in flight, so each gets a small part of the remaining rows, but at least a sixteenth
-// of what it asked for: its transfer still takes longer than the calls that start it.
+// Each device has several batches in flight, so it gets a small part of the remaining rows, but at least a sixteenth of
+// its request. The transfer then still takes longer than the calls that start it.
 constexpr std::int64_t parts_for_each = 16, parts_at_most = 16, warp_rows = 32;
 
 std::int64_t whole_warps(std::int64_t rows) { return (rows + warp_rows - 1) / warp_rows * warp_rows; }

@@ -1,4 +1,4 @@
-// Tests of the row queue: no row twice, none lost, and all devices finish together.
+// Tests of the row queue: no row is assigned twice or lost, and all devices finish together.
 // SPDX-License-Identifier: MIT
 #include "fit/row_queue.hpp"
 
@@ -20,7 +20,7 @@ struct VirtualGpu {
     double rows_per_s, starts_s;
     double busy_until_s = 0;
     std::int64_t done = 0;
-    std::deque<double> ends{};  // of the batches in flight
+    std::deque<double> ends{};  // end times of the batches in flight
 
     double next_s() const { return ends.size() < 4 ? starts_s : ends.front(); }
 };
@@ -82,7 +82,7 @@ TEST(RowQueue, each_gets_as_much_as_it_is_fast_and_all_end_together) {
     for (const VirtualGpu& gpu : gpus) EXPECT_NEAR(gpu.busy_until_s, ideal_s, 0.05 * ideal_s);
 }
 
-TEST(RowQueue, who_comes_late_joins_in) {
+TEST(RowQueue, a_late_device_joins_in) {
     constexpr std::int64_t n = 100'000'000;
     RowQueue queue({0, n}, 2);
     std::vector<VirtualGpu> gpus{{2.5e8, 0}, {2.5e8, 0.2}};
@@ -90,7 +90,7 @@ TEST(RowQueue, who_comes_late_joins_in) {
     EXPECT_NEAR(end_s, 0.3, 0.01);
 }
 
-TEST(RowQueue, what_comes_back_goes_to_the_next) {
+TEST(RowQueue, returned_rows_go_to_the_next) {
     RowQueue queue({0, 100});
     RowShare lost(queue), other(queue);
     lost.finish(lost.take(10));
@@ -98,7 +98,7 @@ TEST(RowQueue, what_comes_back_goes_to_the_next) {
     EXPECT_EQ(queue.left(), 70);
     lost.give_back();
     EXPECT_EQ(queue.left(), 90);
-    const RowRange again = other.take(100);  // merged with the rest
+    const RowRange again = other.take(100);  // merged with the remaining rows
     EXPECT_EQ(again.first, 10);
     EXPECT_EQ(again.end, 100);
     EXPECT_EQ(lost.finished(), 10);
@@ -125,7 +125,7 @@ TEST(RowQueue, a_stop_and_a_close_end_the_waiting) {
     EXPECT_TRUE(queue.take(10).empty());
 }
 
-// Eight threads that take rows, sometimes fail, and wait: every row is finished once.
+// Eight threads take rows, sometimes fail, and wait. Every row is finished exactly once.
 TEST(RowQueue, nothing_is_lost_and_nothing_done_twice) {
     constexpr std::int64_t n = 100'000;
     RowQueue queue({0, n}, 8);

@@ -41,7 +41,7 @@ TEST(Special, half_erf_is_right_to_single_precision) {
     }
 }
 
-// The bound is that of two terms of the expansion: the third coefficient is below 0.004 (DLMF 8.12.9), over a^2.
+// The bound for two terms of the expansion: the third coefficient is below 0.004 (DLMF 8.12.9), divided by a^2.
 TEST(Special, upper_gamma_agrees_with_boost) {
     for (double a : {1.0, 2.0, 5.0, 15.0, 22.5, 60.0, 480.0})
         for (double ratio = 0.01; ratio < 6; ratio *= 1.07) {

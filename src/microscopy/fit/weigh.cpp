@@ -14,7 +14,7 @@
 namespace glint {
 namespace {
 
-constexpr double fits_by_rule = 10'000;  // fits; larger stacks go to a GPU as long as nothing has been measured
+constexpr double fits_by_rule = 10'000;  // larger stacks go to a GPU as long as nothing has been measured
 constexpr double iterations = 8,
                  flops_of_a_pixel = 12;  // per parameter; typical values, corrected by measured run times
 
@@ -24,7 +24,7 @@ const offload::Operation& model_operation(std::string_view what, PsfModel model,
                                           std::string_view unit, double rule_size) {
     static std::mutex mutex;
     static std::map<std::string, std::optional<offload::Operation>> known;  // a map keeps its elements' addresses
-    const std::string name = fmt::format("{} {} {} px{}", what, name_of(model), size, mapped ? " mapped" : "");
+    const std::string name = fmt::format("{} {} {} px{}", what, to_name(model), size, mapped ? " mapped" : "");
     const std::lock_guard lock(mutex);
     auto& [key, operation] = *known.try_emplace(name).first;
     if (!operation) operation.emplace(key, unit, 1, 1, rule_size);

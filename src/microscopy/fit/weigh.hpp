@@ -10,13 +10,13 @@
 
 namespace glint {
 
-/// The kind of work, e.g. "fit GaussianXYNB 7 px": measured speeds are stored under this name. `mapped`: per-pixel
-/// camera values. `rule_size`: size above which a GPU is chosen if nothing has been measured. The result has static
-/// storage duration. Thread-safe.
+/// Returns the kind of work, e.g. "fit GaussianXYNB 7 px": measured speeds are stored under this name. `mapped`:
+/// per-pixel camera values. `rule_size`: size above which a GPU is chosen if nothing has been measured. The result has
+/// static storage duration. Thread-safe.
 const offload::Operation& model_operation(std::string_view what, PsfModel model, int size, bool mapped,
                                           std::string_view unit, double rule_size);
 
-/// The work of fitting rows [first, count) of `rois`.
+/// Returns the work of fitting rows [first, count) of `rois`.
 offload::Work fit_work(const RoiView& rois, std::int64_t first, PsfModel model, const FitOptions& options);
 
 }  // namespace glint

@@ -19,7 +19,7 @@ TEST(Weigh, each_model_and_size_is_a_kind_of_work_of_its_own) {
             const offload::Operation* operation = fit_work(rois, 0, model, {}).operation;
             EXPECT_EQ(operation, fit_work(rois, 0, model, {}).operation);
             EXPECT_EQ(operation->unit, "fits");
-            const std::string expected = std::string(name_of(model)) + " " + std::to_string(size) + " px";
+            const std::string expected = std::string(to_name(model)) + " " + std::to_string(size) + " px";
             EXPECT_EQ(operation->name, "fit " + expected);
             EXPECT_EQ(model_operation("localize", model, size, true, "pixels", 1).name,
                       "localize " + expected + " mapped");

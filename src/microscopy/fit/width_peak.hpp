@@ -1,4 +1,4 @@
-// The peak of single molecules among the fitted widths of spots, some of which are pairs.
+// The peak of single molecules among the fitted widths of spots, some of which are pairs of molecules.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,16 +10,17 @@
 
 namespace glint {
 
-/// Where a quarter of the values are closest together: the peak of single molecules, whatever the share of pairs.
+/// The narrowest range that contains a quarter of the values: the peak of single molecules, for any share of pairs.
 struct WidthPeak {
     double low, high;
-    double deviation() const { return (high - low) / 0.64; }  // of a Gaussian, the middle quarter is 0.64 of it wide
-    double reach() const { return 3 * (high - low); }         // with its slopes
+    // the middle quarter of a Gaussian is 0.64 deviations wide
+    double deviation() const { return (high - low) / 0.64; }
+    double reach() const { return 3 * (high - low); }  // including the flanks of the peak
     double middle() const { return (low + high) / 2; }
     bool has(double value) const { return std::abs(value - middle()) <= reach(); }
 };
 
-/// Of at least one value.
+/// Returns the peak of at least one value.
 inline WidthPeak peak_of(std::vector<double> values) {
     std::sort(values.begin(), values.end());
     const std::size_t quarter = values.size() / 4;
@@ -36,7 +37,7 @@ inline double share_of_pairs(double density_per_px, double width_px) {
     return density_per_px * std::numbers::pi * std::pow(parted_widths * width_px, 2);
 }
 
-/// The share of these widths that are greater than the peak's, beyond their errors.
+/// Returns the share of these widths that are greater than the peak's, beyond their errors.
 inline double wider_share(const std::vector<double>& widths, const std::vector<double>& errors, const WidthPeak& peak) {
     constexpr double clear_errors = 3;
     double wider = 0;
@@ -45,11 +46,11 @@ inline double wider_share(const std::vector<double>& widths, const std::vector<d
     return wider / double(widths.size());
 }
 
-/// Returns true if more lone spots are wider than the peak than pairs explain: molecules at several depths, or of
+/// Returns true if there are more spots wider than the peak than pairs explain: molecules at several depths, or of
 /// several kinds.
 inline bool has_wide_molecules(double wider_share, double share_of_pairs) {
-    constexpr double least_share = 0.15, times_pairs = 2;
-    return wider_share > std::max(least_share, times_pairs * share_of_pairs);
+    constexpr double min_share = 0.15, times_pairs = 2;
+    return wider_share > std::max(min_share, times_pairs * share_of_pairs);
 }
 
 }  // namespace glint

@@ -11,13 +11,13 @@
 
 namespace glint {
 
-/// Counts that add up over blocks. Each spot has a molecule, those of joint fits none or several: spots + added -
-/// merged were fitted, and all of these are rows but the failed ones.
+/// Counts that add up over blocks. Each spot gives one molecule; a spot of a joint fit gives none or several. `spots +
+/// added - merged` molecules were fitted. All of them become rows except the failed ones.
 struct BlockCounts {
     std::int64_t spots = 0, added = 0, merged = 0, not_converged = 0, wandered = 0, duplicates = 0, at_bound = 0,
                  bad_pixels = 0;
-    /// Spots with saturated pixels; rows with most of their light in these; molecules that were no more than a hit of
-    /// one pixel.
+    /// Spots with saturated pixels; rows with most of their light in saturated pixels; molecules that were only hits of
+    /// single pixels.
     std::int64_t saturated = 0, mostly_saturated = 0, hits = 0;
     /// Frames with a border of zeros (zero_border.hpp), and the first of them.
     std::int64_t zero_border_frames = 0, first_zero_border = std::numeric_limits<std::int64_t>::max();

@@ -37,7 +37,7 @@ void BlocksInOrder::end(BlockInFlight& block) {
     under_way_.pop_front();
 }
 
-/// A file that can no longer be opened is reported by read().
+/// If the file can no longer be opened, read() reports it.
 std::optional<FramesInFile> BlocksInOrder::in_file(const BlockInFlight& block, int first, int count) const try {
     return movie_.in_file(block.first + first, count);
 } catch (const Error&) {

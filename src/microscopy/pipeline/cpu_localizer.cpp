@@ -1,4 +1,4 @@
-// Convert, find, cut, fit, select.
+// Converts frames, finds spots, cuts windows, fits them and selects rows.
 // SPDX-License-Identifier: MIT
 #include "pipeline/cpu_localizer.hpp"
 
@@ -8,7 +8,7 @@
 namespace glint {
 namespace {
 
-// ROIs per call: fills the vectors many times over, and bounds memory when the threshold lets noise through.
+// ROIs per call: enough to fill the vectors many times. Limits memory if the threshold lets noise through.
 constexpr std::size_t rois_per_fit = spots_done_soon;
 
 }  // namespace
@@ -21,7 +21,7 @@ CpuLocalizer::CpuLocalizer(const LocalizeJob& job)
 
 BlockResult CpuLocalizer::localize(const FrameBlock& block) {
     BlockResult result;
-    found_.clear();  // left by a block that was given up
+    found_.clear();  // an interrupted block may have left spots
     result.first_frame = block.first_frame;
     for (int k = 0; k < block.count; ++k) {
         find(block.frame(k), block.type, std::uint32_t(block.first_frame + k), result);

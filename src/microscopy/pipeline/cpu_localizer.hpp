@@ -10,10 +10,10 @@
 
 namespace glint {
 
-/// Holds a detector and scratch memory, reused block after block. The result of a frame depends on the frame alone.
+/// Holds a detector and scratch memory, and reuses them for each block. A frame's result depends on that frame alone.
 class CpuLocalizer {
   public:
-    explicit CpuLocalizer(const LocalizeJob& job);  ///< must outlive it
+    explicit CpuLocalizer(const LocalizeJob& job);  ///< `job` must outlive it
     BlockResult localize(const FrameBlock& block);
     const FitInfo& fit_info() const { return fit_info_; }  ///< of all blocks so far
 

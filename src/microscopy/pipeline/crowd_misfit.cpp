@@ -1,4 +1,5 @@
-// Joint fits of a few frames, and the residuals of their less bright molecules: bright ones are several more often.
+// Fits a few frames jointly and measures the residuals of the dimmer molecules, since bright ones are more often
+// several molecules.
 // SPDX-License-Identifier: MIT
 #include "pipeline/crowd_misfit.hpp"
 
@@ -27,25 +28,25 @@
 namespace glint {
 namespace {
 
-constexpr std::int64_t max_frames = 32;
-/// Spots of a frame, in rows in its middle, between which molecules are examined.
+constexpr std::int64_t max_crowd_frames = 32;
+/// Number of spots in a strip of rows in the frame's middle. Only molecules in the strip are examined.
 constexpr std::size_t strip_spots = 300;
 constexpr std::size_t enough_residuals = 120, min_residuals = 40;
 
-/// Molecules with less than this share of another's photons may be parts of its image.
+/// Molecules with a smaller share of another's photons may be parts of its image.
 constexpr float min_comparable = 0.2f;
-/// Molecules that are examined have no comparable one so near, in PSF widths.
+/// An examined molecule has no comparable one within this distance, in PSF widths.
 constexpr double close_widths = 2.5;
 /// Quantiles of the photons between which molecules are examined.
 constexpr double dimmest = 0.2, brightest = 0.6;
 
-/// Rows of a frame.
+/// A range of a frame's rows.
 struct Strip {
     double top, bottom;
     bool has(double y) const { return y >= top && y <= bottom; }
 };
 
-/// Keeps the spots of a strip in the frame's middle, and the neighbours that the strip's molecules can see.
+/// Keeps the spots of a strip in the frame's middle, and the neighbours within `reach_px` of the strip.
 Strip cut_to_strip(int height, double reach_px, Spots& spots) {
     if (spots.count() <= strip_spots) return {0, double(height)};
     const std::size_t first = (spots.count() - strip_spots) / 2;  // spots are ordered by row
@@ -59,8 +60,8 @@ Strip cut_to_strip(int height, double reach_px, Spots& spots) {
     return strip;
 }
 
-/// Counts dim molecules around bright ones. Where the search took the misfit for molecules, they are more frequent
-/// there than elsewhere.
+/// Counts dim molecules around bright ones. Dim molecules are more frequent there if the search mistook the misfit for
+/// molecules.
 class Companions {
   public:
     Companions(int width, int height) : width_(width), height_(height) {}
@@ -89,7 +90,7 @@ class Companions {
     bool suffice() const { return hosts_ >= min_hosts; }
 
     static constexpr double reach_px() { return shells; }
-    /// Shares of a molecule's photons that its misfit may be given at each distance, as JointOptions::satellites.
+    /// Returns the share of a molecule's photons that its misfit may get at each distance (JointOptions::satellites).
     std::array<float, satellite_steps> shares() const {
         std::array<float, satellite_steps> profile{};
         if (!suffice()) return profile;
@@ -108,31 +109,33 @@ class Companions {
     }
 
   private:
-    /// Shells of a pixel each; from `first_far` on, no companion is the misfit's.
+    /// The shells are one pixel wide. From `first_far` on, no companion is due to the misfit.
     static constexpr std::size_t shells = 16, first_far = 12, bins = 40;
     static_assert(satellite_step_px == 0.5f && 2 * first_far < satellite_steps);
-    static constexpr double least_bright = 0.4, most_bright = 0.97;  // of all light, the part in dimmer molecules
+    static constexpr double min_dimmer_share = 0.4,
+                            max_dimmer_share = 0.97;  // of all light, the part in dimmer molecules
     static constexpr int min_hosts = 100, enough_hosts = 1000;
     static constexpr double errors = 5, upper = 0.75;
 
-    /// Weighted by light, because the misfit may have made most of the molecules.
+    /// Returns the photon limits of bright molecules. Weighted by light, because the misfit may have caused most of the
+    /// molecules.
     static std::pair<double, double> limits_of_bright(std::vector<double> photons) {
         std::sort(photons.begin(), photons.end());
         const double all = std::accumulate(photons.begin(), photons.end(), 0.0);
         double below = 0, low = 0, high = 0;
         for (const double n : photons) {
-            if (below < least_bright * all) low = n;
-            if (below < most_bright * all) high = n;
+            if (below < min_dimmer_share * all) low = n;
+            if (below < max_dimmer_share * all) high = n;
             below += n;
         }
         return {low, high};
     }
-    /// Where a bin of shares begins.
+    /// Returns the lower limit of a bin of shares.
     static double share_of(std::size_t bin) {
         constexpr double least = 0.006, most = 0.4;
         return least * std::pow(most / least, double(bin) / double(bins));
     }
-    /// The area of a shell around a place that lies within the frame, px^2.
+    /// Returns the area of a shell around `at` that lies within the frame, px^2.
     double area(const GridPoint& at, double inner) const {
         constexpr int directions = 32;
         int inside = 0;
@@ -143,16 +146,16 @@ class Companions {
         }
         return std::numbers::pi * (2 * inner + 1) * inside / directions;
     }
-    /// Density beyond the misfit's reach, per px^2.
+    /// Returns the density beyond the misfit's reach, per px^2.
     double far(const std::array<double, shells>& counts) const {
         double sum = 0, area = 0;
         for (std::size_t shell = first_far; shell < shells; ++shell) sum += counts[shell], area += areas_[shell];
         return sum / area;
     }
-    /// The share that a quarter of the excess companions in a shell exceed; 0 if there is no excess.
+    /// Returns the share that a quarter of the excess companions in a shell exceed; 0 if there is no excess.
     double share_of_excess(std::size_t shell) const {
         const double by_chance = far(comparable_) * areas_[shell];
-        // Structure raises the density of all neighbours.
+        // The structure of the sample raises the density of all neighbours.
         const double structure = by_chance > 0 ? std::max(1.0, comparable_[shell] / by_chance) : 1;
         std::array<double, bins> excess{};
         double all = 0, expected_in_all = 0, far_in_all = 0;
@@ -178,7 +181,7 @@ class Companions {
     std::array<std::array<double, bins>, shells> dim_{};
 };
 
-/// The molecules that joint fits find in a frame.
+/// Returns the molecules that joint fits find in a frame.
 std::vector<Emitter> fit_together(const LocalizeJob& job, FoundSpots& found) {
     fit_groups(found.rois, found.wide, job.options.psf, job.options.pixel_size_nm, joint_options(job), nullptr, {},
                found.fits);
@@ -189,13 +192,13 @@ std::vector<Emitter> fit_together(const LocalizeJob& job, FoundSpots& found) {
         Emitter& one = molecules.emplace_back();
         for (int p = 0; p < parameter_count(fits.model); ++p)
             one.theta[std::size_t(p)] = double(fits.theta[std::size_t(p)][row]);
-        const std::size_t window = fits.window_of(row);
+        const std::size_t window = fits.window_index(row);
         one.theta[0] += found.rois.x_corner[window], one.theta[1] += found.rois.y_corner[window];
     }
     return molecules;
 }
 
-/// Examines the molecules of frame after frame.
+/// Examines the molecules of several frames.
 class CrowdResiduals {
   public:
     CrowdResiduals(const LocalizeJob& job, const PsfInDouble& psf)
@@ -242,7 +245,7 @@ class CrowdResiduals {
 
     std::optional<CrowdMisfit> misfit() const {
         if (residuals_.size() < min_residuals) return {};
-        // Without scatter and the widest molecules, which unresolved pairs determine.
+        // Excludes the scatter and the widest molecules, since unresolved pairs determine both.
         const std::optional<PsfMisfit> misfit = misfit_of(residuals_, false, false);
         if (!misfit) return {};
         CrowdMisfit crowd{.width = misfit->width,
@@ -264,14 +267,14 @@ class CrowdResiduals {
         crowd.relative_width_error = 1.2533 * 1.4826 * median(widths) / std::sqrt(double(widths.size()));
     }
 
-    /// Beyond the frame's edge, nothing is known of neighbours.
+    /// Beyond the frame's edge, neighbours are unknown.
     bool is_inside(const GridPoint& at) const {
         const double reach = close_widths * spot_width_px_;
         return at.x >= reach && at.y >= reach && at.x <= job_.camera.width() - 1 - reach &&
                at.y <= job_.camera.height() - 1 - reach;
     }
 
-    /// Molecule k in the n-th window, with the light of all that are no part of its image.
+    /// Examines molecule k in the n-th window, with the light of all molecules that are not part of its image.
     void examine(const Rois& around, std::size_t n, const std::vector<Emitter>& molecules, std::size_t k) {
         JointPixels pixels = joint_pixels(around, {&n, 1});
         std::vector<JointLight> light;
@@ -303,7 +306,7 @@ std::optional<CrowdMisfit> measure_crowd_misfit(Movie& movie, const LocalizeJob&
         Strip strip{};
         std::vector<Emitter> molecules;
     };
-    const std::int64_t there = job.frames.end - job.frames.begin, frames = std::min(max_frames, there);
+    const std::int64_t there = job.frames.end - job.frames.begin, frames = std::min(max_crowd_frames, there);
     const double beside_px = Companions::reach_px() + misfit_half_px;
     const auto fit = [&](std::int64_t n) {
         const std::int64_t number = job.frames.begin + n * there / frames;
@@ -336,7 +339,7 @@ std::optional<CrowdMisfit> measure_crowd_misfit(Movie& movie, const LocalizeJob&
         for (std::int64_t n = 0; n < frames && !residuals.enough(); n += together) {
             std::vector<Frame> some(static_cast<std::size_t>(std::min(together, frames - n)));
             tbb::parallel_for(std::size_t(0), some.size(), [&](std::size_t k) { some[k] = fit(n + std::int64_t(k)); });
-            for (const Frame& frame : some)  // as many as one thread would
+            for (const Frame& frame : some)  // as many as a single thread would use
                 if (!residuals.enough())
                     residuals.add(frame.photoelectrons, frame.number, frame.strip, frame.molecules);
         }

@@ -1,4 +1,4 @@
-// The misfit in crowds, of movies that are drawn here.
+// The misfit in crowded frames, measured in simulated movies.
 // SPDX-License-Identifier: MIT
 #include "pipeline/crowd_misfit.hpp"
 
@@ -20,14 +20,14 @@ using namespace test;
 constexpr double pixel_nm = 100, sigma_nm = 130;
 constexpr int edge_px = 96, frames = 10;
 
-/// How a molecule's light differs from the model's.
+/// How the light of simulated molecules differs from the model.
 struct Light {
     double sigma_nm = 130;
     double lobe = 0;    ///< the share of its photons in a second spot, 4 px to the right
-    double bright = 0;  ///< the share of molecules that have eight times the photons
+    double bright = 0;  ///< the share of molecules with eight times the photons
 };
 
-/// Molecules at random, of about 2,000 photons on 20 per pixel.
+/// Returns a movie of randomly placed molecules with about 2,000 photons, on a background of 20 photons per pixel.
 std::unique_ptr<Movie> crowd_movie(double density_per_px, const Light& light, unsigned seed = 1) {
     Psf psf;
     psf.sigma_nm = light.sigma_nm;
@@ -83,8 +83,8 @@ TEST(CrowdMisfit, finds_the_place_and_the_photons_of_a_lobe) {
     EXPECT_EQ(learnt.satellites[20], 0) << "at 10 px there is none";
 }
 
-// Dim molecules beside bright ones leave light around them that could pass for the PSF's.
-TEST(CrowdMisfit, takes_dim_molecules_for_no_part_of_bright_ones) {
+// Dim molecules beside bright ones leave light around them that could be mistaken for light of the PSF.
+TEST(CrowdMisfit, does_not_mistake_dim_molecules_for_parts_of_bright_ones) {
     for (const double density_per_px : {0.006, 0.01, 0.018}) {
         const LoneSpots learnt = learnt_from(density_per_px, {.bright = 0.2});
         EXPECT_EQ(*std::max_element(learnt.satellites.begin(), learnt.satellites.end()), 0) << density_per_px;

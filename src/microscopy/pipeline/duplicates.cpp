@@ -1,4 +1,4 @@
-// Best first: each row kept removes its worse neighbours.
+// Visits the rows from the best score down; each row that is kept removes its neighbours with lower scores.
 // SPDX-License-Identifier: MIT
 #include "pipeline/duplicates.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t dropped = SIZE_MAX;
 
-/// 0 ... count - 1, ordered by `less`; what it calls equal stays in order.
+/// Returns 0 ... count - 1 sorted by `less`; equal elements stay in order.
 template <class Less>
 std::vector<std::size_t> ordered(std::size_t count, Less less) {
     std::vector<std::size_t> order(count);
@@ -25,7 +25,7 @@ std::vector<std::size_t> ordered(std::size_t count, Less less) {
 
 /// Sets the duplicates among one frame's rows to `dropped`.
 void mark(const Localizations& rows, float radius_px, std::span<std::size_t> keep) {
-    std::vector<std::size_t> by_x(keep.begin(), keep.end());  // the order of equal scores
+    std::vector<std::size_t> by_x(keep.begin(), keep.end());  // rows of equal score stay in this order
     std::stable_sort(by_x.begin(), by_x.end(),
                      [&](std::size_t a, std::size_t b) { return rows.x_px[a] < rows.x_px[b]; });
     const auto best_first = ordered(by_x.size(), [&](std::size_t i, std::size_t k) {
@@ -33,7 +33,7 @@ void mark(const Localizations& rows, float radius_px, std::span<std::size_t> kee
     });
     std::vector<GridPoint> points;
     for (std::size_t row : by_x) points.push_back({rows.x_px[row], rows.y_px[row]});
-    const double box = 1.001 * radius_px;  // a margin over the radius, for rounding
+    const double box = 1.001 * radius_px;  // slightly larger than the radius, for rounding
     const SpotGrid grid(points, 2 * box);
     std::vector<char> gone(by_x.size(), 0);
     for (std::size_t i : best_first) {

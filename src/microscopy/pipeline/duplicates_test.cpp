@@ -1,4 +1,4 @@
-// Which of two fits on one molecule stays.
+// Which of two fits of one molecule is kept.
 // SPDX-License-Identifier: MIT
 #include "pipeline/duplicates.hpp"
 
@@ -42,13 +42,13 @@ TEST(Duplicates, a_dropped_row_drops_nobody) {
     Localizations rows;
     add(rows, 0, 10.0f, 10.0f, 9);
     add(rows, 0, 10.4f, 10.0f, 8);
-    add(rows, 0, 10.8f, 10.0f, 7);  // near the second only, and that one is gone
+    add(rows, 0, 10.8f, 10.0f, 7);  // near the second row only, which was removed
     auto keep = all_of(rows);
     EXPECT_EQ(drop_duplicates(rows, 0.5, keep), 1u);
     EXPECT_EQ(keep, (std::vector<std::size_t>{0, 2}));
 }
 
-// Against the definition, pair by pair.
+// Compares with the definition of a duplicate, pair by pair.
 TEST(Duplicates, agrees_with_all_pairs_best_first) {
     std::mt19937 random(5);
     std::uniform_real_distribution<float> place(0, 10);

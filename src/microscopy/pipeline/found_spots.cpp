@@ -1,4 +1,4 @@
-// Refits, converts, selects.
+// Refits spots, converts fits to rows and selects rows.
 // SPDX-License-Identifier: MIT
 #include "pipeline/found_spots.hpp"
 
@@ -20,7 +20,7 @@
 namespace glint {
 namespace {
 
-/// Calls visit(column of a, the same column of b) for every column of values per ROI or row.
+/// Calls visit(column of a, same column of b) for every column with one value per ROI or row.
 template <class R, class Visit>
 requires std::same_as<std::remove_const_t<R>, Rois>
 void for_columns(R& a, const Rois& b, const Visit& visit) {
@@ -36,12 +36,12 @@ void for_columns(F& a, const Fits& b, const Visit& visit) {
     visit(a.iterations, b.iterations), visit(a.status, b.status), visit(a.window, b.window);
 }
 
-constexpr float least_photons = 1;  // the kernels' bound of N
+constexpr float min_photons = 1;  // the kernels' lower bound of N
 
-/// Whether a fit ended too far from the spot for which its window was cut.
+/// Returns true if a fit ended too far from the spot for which its window was cut.
 bool wandered(const LocalizeJob& job, const FoundSpots& found, const Localizations& all, std::size_t row) {
     const Rois& rois = found.rois;
-    const std::size_t window = found.fits.window_of(row);
+    const std::size_t window = found.fits.window_index(row);
     const float dx = all.x_px[row] - float(rois.x_corner[window]) - rois.x_start[window];
     const float dy = all.y_px[row] - float(rois.y_corner[window]) - rois.y_start[window];
     const float reach = job.stay_px + std::hypot(all.lpx_px[row], all.lpy_px[row]);
@@ -52,12 +52,12 @@ bool in_group(const FoundSpots& found, std::size_t row) {
     return !found.group_sizes.empty() && found.group_sizes[row] > 0;
 }
 
-/// Whether a fit ended with z at the bound of the calibrated range, or in a group with a width at that of lone spots,
-/// and nothing else at a bound: x and y are right.
+/// Returns true if a fit ended with z at the bound of the calibrated range, or in a group with a width at the bound
+/// given by lone spots, and with no other parameter at a bound. Its x and y are right.
 bool ends_at_known_bound(const LocalizeJob& job, const FoundSpots& found, std::size_t row) {
     const Fits& fits = found.fits;
-    if (fits.status[row] != FitStatus::at_bound || !(fits.theta[2][row] > least_photons)) return false;
-    const bool has_known_widths = job.lone.most_width_nm > 0 && in_group(found, row);
+    if (fits.status[row] != FitStatus::at_bound || !(fits.theta[2][row] > min_photons)) return false;
+    const bool has_known_widths = job.lone.max_width_nm > 0 && in_group(found, row);
     const PsfInDouble psf(job.options.psf, job.options.pixel_size_nm);
     const WidthLimits limits = joint_options(job).widths;
     const std::span<const ShapeParameter> shape = shape_parameters_of(fits.model);
@@ -70,35 +70,35 @@ bool ends_at_known_bound(const LocalizeJob& job, const FoundSpots& found, std::s
     return false;
 }
 
-/// Whether a molecule of a group went where no pixel holds it: its photons are less than their uncertainty, or it ended
-/// at the limit of positions beyond the frame.
+/// Returns true if a molecule of a group moved to where no pixel constrains it: its photons are less than their
+/// uncertainty, or it ended at the limit of positions beyond the frame.
 bool strayed(const LocalizeJob& job, const FoundSpots& found, const Localizations& all, std::size_t row) {
     const float limit = job.options.fit.position_margin_px - 1e-3f, x = all.x_px[row], y = all.y_px[row];
     return !(found.fits.crlb[2][row] < found.fits.theta[2][row]) || std::min(x, y) <= -limit ||
            x >= float(job.camera.width() - 1) + limit || y >= float(job.camera.height() - 1) + limit;
 }
 
-/// Whether nothing but a hit was there: without that pixel, its light is no detection.
+/// Returns true if the spot was only a hit: without that pixel, its light is below the detection threshold.
 bool was_hit(const LocalizeJob& job, const FoundSpots& found, std::size_t row) {
-    if (found.hit.empty() || found.hit[found.fits.window_of(row)] == 0) return false;
+    if (found.hit.empty() || found.hit[found.fits.window_index(row)] == 0) return false;
     const Fits& fits = found.fits;
     return !has_position(fits.status[row]) ||
            !(double(fits.theta[2][row]) > job.options.threshold * double(fits.crlb[2][row]));
 }
 
-/// Marks rows that have too much of their light in saturated pixels.
+/// Marks rows with too much of their light in saturated pixels.
 void mark_saturated(const LocalizeJob& job, const FoundSpots& found, std::span<const std::size_t> kept,
                     Localizations& rows, BlockCounts& counts) {
     for (const std::size_t row : kept)
         if (FitStatus(rows.status[row]) == FitStatus::converged &&
-            saturated_light(job, found, row) > most_saturated_light)
+            saturated_light(job, found, row) > max_saturated_light)
             rows.status[row] = std::uint8_t(FitStatus::saturated), ++counts.mostly_saturated;
 }
 
-/// Counts the molecules that joint fits added to a spot's one, and the spots that have none of their own now.
+/// Counts the molecules that joint fits added to a spot's own one, and the spots that were left without a molecule.
 void count_molecules(const FoundSpots& found, BlockCounts& counts) {
     std::vector<std::uint32_t> molecules(found.scores.size(), 0);
-    for (std::size_t row = 0; row < found.fits.count(); ++row) ++molecules[found.fits.window_of(row)];
+    for (std::size_t row = 0; row < found.fits.count(); ++row) ++molecules[found.fits.window_index(row)];
     counts.spots += std::int64_t(molecules.size());
     for (const std::uint32_t n : molecules) n == 0 ? ++counts.merged : counts.added += n - 1;
 }
@@ -125,8 +125,8 @@ Localizations select_rows(const LocalizeJob& job, const FoundSpots& found, Local
 
 }  // namespace
 
-// Two pixels more on each side hold the images of molecules at a window's edge, and background. Calibrated widths hold
-// in the calibration's window only.
+// Two more pixels on each side contain the images of molecules at a window's edge, and background. Calibrated widths
+// are valid only in the calibration's window.
 FoundSpots::FoundSpots(const LocalizeJob& job) : rois(make_rois(job.camera, job.options.roi_size)) {
     const int more = has_calibrated_window(job.options.psf) ? 0 : 4;
     const int most = std::min({max_roi_size, job.camera.width(), job.camera.height()});
@@ -160,11 +160,11 @@ void FoundSpots::append(const FoundSpots& more) {
 JointOptions joint_options(const LocalizeJob& job) {
     JointOptions joint = joint_options(job.options.fit, job.options.roi_size, job.camera.excess_noise());
     joint.satellites = job.lone.satellites;
-    // A width that is free to take the light of all around it leaves none for a second molecule.
-    if (job.lone.most_width_nm > 0) {
+    // An unlimited width would absorb all light around it and leave none for a second molecule.
+    if (job.lone.max_width_nm > 0) {
         const double pixel_size_um = um_of(job.options.pixel_size_nm);
-        joint.widths.min_px = std::max(joint.widths.min_px, um_of(job.lone.least_width_nm) / pixel_size_um);
-        joint.widths.max_px = std::min(joint.widths.max_px, um_of(job.lone.most_width_nm) / pixel_size_um);
+        joint.widths.min_px = std::max(joint.widths.min_px, um_of(job.lone.min_width_nm) / pixel_size_um);
+        joint.widths.max_px = std::min(joint.widths.max_px, um_of(job.lone.max_width_nm) / pixel_size_um);
     }
     return joint;
 }
@@ -199,7 +199,7 @@ void add_rows(const LocalizeJob& job, Fitter& fitter, FoundSpots& found, BlockRe
     }
     Localizations all = to_localizations(found.fits, found.rois, job.options.psf, job.options.pixel_size_nm, true);
     for (std::size_t row = 0; row < all.size(); ++row)
-        all.detection_score.push_back(found.scores[found.fits.window_of(row)]);
+        all.detection_score.push_back(found.scores[found.fits.window_index(row)]);
     all.emitters.assign(found.group_sizes.begin(), found.group_sizes.end());
     Localizations kept = select_rows(job, found, std::move(all), result.counts);
     if (job.options.fit.emitters == any_emitters) add_p_single(job, kept);

@@ -24,29 +24,29 @@ struct FoundSpots {
     Fits fits;
     std::vector<std::uint32_t>
         group_sizes;  ///< by row: of joint fits the molecules in the group, else 0; empty: none is one
-    std::vector<std::uint32_t> saturated;  ///< by window: its saturated pixels; empty: there are none
-    std::vector<std::uint8_t> hit;         ///< by window: 1 if its brightest pixel was hit alone; empty: none was
+    std::vector<std::uint32_t> saturated;  ///< number of saturated pixels per window; empty if there are none
+    std::vector<std::uint8_t> hit;         ///< per window: 1 if only its brightest pixel was hit; empty if none was
 
-    /// Cuts the windows of a frame's spots. `photoelectrons`: the frame.
+    /// Cuts the windows of a frame's spots out of its `photoelectrons`.
     void cut(std::span<const float> photoelectrons, const CameraView& camera, const Spots& spots, std::uint32_t frame);
-    void clear();  ///< keeps its memory
+    void clear();  ///< keeps the allocated memory
     void append(const FoundSpots& more);
 };
 
-/// The job's options as joint fits have them.
+/// Returns the job's options for joint fits.
 JointOptions joint_options(const LocalizeJob& job);
 
-/// Fits a stack on the calling thread.
+/// Fits a stack of windows on the calling thread.
 Fits fit_on_this_thread(const LocalizeJob& job, Fitter& fitter, const Rois& rois, FitInfo& info);
 
-/// After a stop, a block in progress is still finished, so that nothing is lost, unless it has more spots than this.
+/// After a stop, a block in progress is still finished, so that no work is lost. Blocks with more spots are given up.
 constexpr std::size_t spots_done_soon = 4096;
-/// Throws Cancelled after a stop if `found` has more spots than spots_done_soon, which may take long.
+/// Throws Cancelled after a stop if `found` has more spots than spots_done_soon, whose fits may take long.
 void give_up_if_stopped(const LocalizeJob& job, const FoundSpots& found);
 
 /// Fits overlapping spots again, with their neighbours known. Then converts all spots to rows, counts the outcomes, and
 /// adds the rows that the job keeps to `result`. Joint fits run on the calling thread, or by `on_gpu`. Throws Cancelled
-/// as give_up_if_stopped.
+/// under the condition of give_up_if_stopped().
 void add_rows(const LocalizeJob& job, Fitter& fitter, FoundSpots& found, BlockResult& result,
               const FindOnGpu& on_gpu = {});
 

@@ -1,4 +1,4 @@
-// The pattern by the signs of pixels' differences from their neighbours, which agree between frames.
+// Finds a fixed pattern by the signs of the differences between neighbouring pixels, which agree between frames.
 // SPDX-License-Identifier: MIT
 #include "pipeline/frame_checks.hpp"
 
@@ -25,17 +25,17 @@ namespace {
 
 constexpr std::int64_t checked_frames = 4;
 constexpr std::int64_t shortest_movie_with_background = 32;
-constexpr int checked_edge = 256;  // px of a frame that are checked for a pattern
-constexpr double least_pattern_part = 0.1, pattern_errors = 5;
-constexpr double least_saturated = 0.03, least_below = 0.005;  // of the pixels
+constexpr int checked_edge = 256;  // edge of the part of a frame that is checked for a pattern, px
+constexpr double min_pattern_part = 0.1, pattern_errors = 5;
+constexpr double min_saturated = 0.03, min_below = 0.005;  // shares of the pixels
 
-/// Tiles of a frame in which a pattern is looked for: that of the camera is in most of them, an edge or a bead in some.
+/// Tiles of a frame that are searched for a pattern. A camera's pattern is in most tiles, an edge or a bead in few.
 constexpr int tiles_along = 4, tile_count = tiles_along * tiles_along;
 
-/// Pixels of a frame beside their neighbours to the left and right, by tile: differences that a slope does not change,
-/// and the light around, with which the differences have no noise in common.
+/// Differences of a frame's pixels from their left and right neighbours, by tile. A slope does not change them. `light`
+/// is the light around each pixel, whose noise is independent of the difference.
 struct Differences {
-    std::array<std::vector<float>, tile_count> values, light, noise;  // noise: as the camera's values have it
+    std::array<std::vector<float>, tile_count> values, light, noise;  // noise: according to the camera's values
 };
 
 Differences differences_of(const AlignedFloats& photoelectrons, const CameraView& camera) {
@@ -63,8 +63,8 @@ Differences differences_of(const AlignedFloats& photoelectrons, const CameraView
     return to;
 }
 
-/// How often the signs of differences agree between two frames, less how often they do not, in the darker half of each
-/// tile's pixels, where no spots are.
+/// How often the signs of differences agree between two frames, minus how often they disagree. Uses the darker half of
+/// each tile's pixels, which contains no spots.
 class Agreement {
   public:
     void add(const Differences& one, const Differences& other) {
@@ -86,13 +86,15 @@ class Agreement {
                 const float pull = a * a / (1.5f * one.noise[tile][k] * one.noise[tile][k]);
                 if (pull < outlier) pulls_ += pull, ++pull_count_;
             }
-            // Between molecules of crowds, dark pixels are darker than their neighbours in any frame.
+            // In crowds, dark pixels are darker than their neighbours in any frame. This agreement is subtracted.
             if (here > 0) sum_[tile] -= of_one * of_other / here;
         }
     }
-    /// The correlation between frames, of normally distributed differences, in the median tile; 0 if it may be chance.
+    /// Returns the correlation between frames in the median tile, assuming normally distributed differences; 0 if it
+    /// may be chance.
     double correlation() const {
-        constexpr double enough = 500, alike = 2, of_median = 1.6;  // differences of neighbours have noise in common
+        // factors of the variance: differences of neighbouring pixels share noise; the error of a median
+        constexpr double enough = 500, alike = 2, of_median = 1.6;
         std::vector<double> shares;
         double all = 0;
         for (std::size_t tile = 0; tile < tile_count; ++tile)
@@ -102,20 +104,20 @@ class Agreement {
         if (share < pattern_errors * std::sqrt(alike * of_median / all)) return 0;
         return std::sin(0.5 * std::numbers::pi * share);
     }
-    /// The standard deviation of a pixel; that of a difference is sqrt(1.5) times as great.
+    /// Returns the standard deviation of a pixel; that of a difference is sqrt(1.5) times as large.
     double deviation() const { return sizes_.empty() ? 0 : 1.4826 * median(sizes_) / std::sqrt(1.5); }
-    /// The same over what the camera's values say.
+    /// Returns the ratio of the standard deviation to the one that the camera's values predict.
     double ratio() const { return pull_count_ > 0 ? std::sqrt(pulls_ / pull_count_ / within_outliers) : 0; }
 
   private:
-    /// A normal distribution's variance within 4 standard deviations is this part of all.
+    /// Within 4 standard deviations (`outlier` is the square), a normal distribution has this part of its variance.
     static constexpr float outlier = 16, within_outliers = 0.9989f;
     std::array<double, tile_count> sum_{}, count_{};
     double pulls_ = 0, pull_count_ = 0;
     std::vector<float> sizes_;
 };
 
-/// The detection's scores of a frame, at all pixels.
+/// Returns the detection scores of all pixels of a frame.
 std::vector<float> frame_scores(const AlignedFloats& photoelectrons, const LocalizeJob& job) {
     const int width = job.camera.width();
     const auto rows = make_score_rows(job.camera, detect_options(job).filter);
@@ -131,12 +133,12 @@ std::vector<float> frame_scores(const AlignedFloats& photoelectrons, const Local
     return scores;
 }
 
-/// Photoelectrons of up to 4 frames, in turn.
+/// Calls `use` with the photoelectrons of up to 4 frames, one after another.
 template <class Use>
 int for_frames(Movie& movie, const LocalizeJob& job, std::int64_t frames, const Use& use) {
     const std::int64_t count = std::min(checked_frames, frames);
-    const bool is_pipe = movie.info().files.empty();  // keeps its first frames alone
-    AlignedFloats photoelectrons;                     // the size that a pipe was said to have may be no frame's
+    const bool is_pipe = movie.info().files.empty();  // a pipe keeps only its first frames
+    AlignedFloats photoelectrons;                     // sized by each frame read: a pipe's announced size may be wrong
     FrameBlock block;
     int read = 0;
     for (std::int64_t n = 0; n < count; ++n) {
@@ -161,9 +163,9 @@ void add_counts(const FrameBlock& block, std::size_t pixels, HighestCounts& to) 
     }
 }
 
-constexpr double exact_counts = 1 << 24;  ///< float32 holds whole numbers up to it
+constexpr double exact_counts = 1 << 24;  ///< float32 represents whole numbers exactly up to this
 
-/// The largest of finite counts without fractions; NaN if one has a fraction.
+/// Returns the largest finite count; NaN if any count has a fraction.
 double largest_whole(const FrameBlock& block, std::size_t pixels) {
     if (block.type != PixelType::float32) return 0;
     const auto* counts = reinterpret_cast<const float*>(block.frame(0));
@@ -187,7 +189,7 @@ double saturation_of(const HighestCounts& counts, PixelType type) {
 
 }  // namespace
 
-bool FrameChecks::is_saturated() const { return !std::isnan(only_adu) || saturated_share > least_saturated; }
+bool FrameChecks::is_saturated() const { return !std::isnan(only_adu) || saturated_share > min_saturated; }
 
 double FrameChecks::pattern_part() const {
     const double pattern = pattern_e * pattern_e;
@@ -217,7 +219,7 @@ FrameChecks check_frames(Movie& movie, const LocalizeJob& job, std::int64_t fram
     if (largest > exact_counts) to.rounded_adu = largest;
     const double all = double(pixels) * to.frames, part = agreement.correlation();
     to.below_offset_share = below / all;
-    to.pattern_e = part >= least_pattern_part ? agreement.deviation() * std::sqrt(part) : 0;
+    to.pattern_e = part >= min_pattern_part ? agreement.deviation() * std::sqrt(part) : 0;
     to.noise_ratio = agreement.ratio();
     to.noise_e = agreement.deviation() * std::sqrt(1 - part);
     to.saturation_adu =
@@ -229,7 +231,7 @@ FrameChecks check_frames(Movie& movie, const LocalizeJob& job, std::int64_t fram
 
 double static_spots(Movie& movie, const LocalizeJob& job, std::int64_t frames) {
     constexpr float like_spot = 4, seen_again = 2.5;
-    if (job.known_light) return 0;  // what is static is taken out
+    if (job.known_light) return 0;  // static light is already subtracted
     std::vector<float> before;
     double spots = 0, again = 0, bright = 0, all = 0;
     for_frames(movie, job, frames, [&](const FrameBlock&, const AlignedFloats& photoelectrons) {
@@ -244,36 +246,35 @@ double static_spots(Movie& movie, const LocalizeJob& job, std::int64_t frames) {
 }
 
 std::string static_spots_warning(double share, std::int64_t frames) {
-    // Molecules that blink come back in their places.
-    const double least_share = frames < shortest_movie_with_background ? 0.5 : 0.8;
-    if (share < least_share) return "";
+    // Molecules that blink reappear in the same places.
+    const double min_share = frames < shortest_movie_with_background ? 0.5 : 0.8;
+    if (share < min_share) return "";
     return fmt::format(
-        "{:.0f} % of the pixels that look like spots do so in other frames, too: static light such as sharp edges, "
-        "strips "
-        "or texture is taken for crowded molecules, and most localizations there are false. {}",
+        "{:.0f} % of the pixels that look like spots also do so in other frames: static light such as sharp edges, "
+        "strips or texture is taken for crowded molecules, and most localizations there are false. {}",
         100 * share,
         frames < shortest_movie_with_background
-            ? fmt::format("glint takes static light out of movies of at least {} frames: record more, or cut such "
-                          "places away",
+            ? fmt::format("glint subtracts static light in movies of at least {} frames: record more, or cut these "
+                          "areas away",
                           shortest_movie_with_background)
-            : std::string("glint could not take it out of this movie: check the offset, or cut such places away"));
+            : std::string("glint could not subtract it in this movie: check the offset, or cut these areas away"));
 }
 
 std::string pattern_warning(const FrameChecks& checks) {
     if (!(checks.pattern_e > 0)) return "";
     return fmt::format(
-        "pixels differ from their neighbours by {:.3g} e- (standard deviation) in the same way in all frames, beside "
-        "{:.3g} e- of noise: a fixed pattern of the camera, or a fine structure that shines in all frames. It shifts "
-        "localizations by more than their stated errors, and makes false ones if it is strong. Measure offset and gain "
-        "of each pixel with `glint calibrate camera`, and give the result with `camera`{}",
+        "pixels differ from their neighbours by {:.3g} e- (standard deviation) in the same way in all frames, in "
+        "addition to {:.3g} e- of noise: a fixed pattern of the camera, or a fine structure that emits light in all "
+        "frames. It shifts localizations by more than their stated errors, and causes false ones if it is strong. "
+        "Measure offset and gain of each pixel with `glint calibrate camera`, and give the result with `camera`{}",
         checks.pattern_e, checks.noise_e,
-        checks.is_patterned() ? ". Noise, p values and crowding cannot be judged before" : "");
+        checks.is_patterned() ? ". Noise, p values and crowding can only be assessed after that" : "");
 }
 
 std::string saturation_warning(const FrameChecks& checks) {
     constexpr const char* remedy = "Record with less light, a shorter exposure or a lower gain";
     if (!std::isnan(checks.only_adu))
-        return fmt::format("all pixels of the frames that were checked have the count {:g}: {}", checks.only_adu,
+        return fmt::format("all pixels of the checked frames have the count {:g}: {}", checks.only_adu,
                            checks.only_adu > 0 ? fmt::format("they are saturated, or blank. {}", remedy)
                                                : std::string("the frames are blank"));
     if (!(checks.saturated_share > 0)) return "";
@@ -284,25 +285,21 @@ std::string saturation_warning(const FrameChecks& checks) {
 }
 
 std::string offset_warning(const FrameChecks& checks) {
-    constexpr double a_part = 0.5;  // of more, the noise says what is wrong: the offset
-    if (checks.below_offset_share < least_below || checks.below_offset_share > a_part || checks.is_patterned())
-        return "";
+    constexpr double a_part = 0.5;  // of all pixels; above this, the noise check already reports a wrong offset
+    if (checks.below_offset_share < min_below || checks.below_offset_share > a_part || checks.is_patterned()) return "";
     return fmt::format(
         "{:.2g} % of the pixels have counts below the camera's offset, by more than their read noise: was a part of "
-        "the "
-        "frames cut out, or a background subtracted? False localizations lie at the edges of such places. Cut them "
-        "away "
-        "(save the movie as 32-bit floating-point TIFF with NaN there), or give the right `offset`",
+        "the frames cut out, or a background subtracted? The edges of such areas cause false localizations. Cut the "
+        "areas away (save the movie as 32-bit floating-point TIFF with NaN there), or give the right `offset`",
         100 * checks.below_offset_share);
 }
 
 std::string rounded_counts_warning(const FrameChecks& checks) {
     if (!(checks.rounded_adu > 0)) return "";
     return fmt::format(
-        "counts reach {:.0f}, and glint holds counts above {:.0f} as multiples of up to {:.0f}, since it computes in "
-        "single precision: single counts are lost. Subtract the constant part of the counts before (a large offset), "
-        "and "
-        "save the movie as uint16 if the rest fits",
+        "counts reach {:.0f}, but glint computes in single precision and rounds counts above {:.0f} to multiples of "
+        "up to {:.0f}. Subtract the constant part of the counts first (a large offset), and save the movie as uint16 "
+        "if the rest fits",
         checks.rounded_adu, exact_counts, std::exp2(std::ceil(std::log2(checks.rounded_adu)) - 24));
 }
 

@@ -1,4 +1,4 @@
-// Faults of a camera that a few frames show: a fixed pattern, saturation, values below the offset.
+// Camera faults that a few frames reveal: a fixed pattern, saturation, values below the offset.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,42 +12,43 @@
 namespace glint {
 
 struct FrameChecks {
-    int frames = 0;  ///< that were read; 0: nothing is known
-    /// Standard deviations of a pixel, e-: of what is the same in all frames beside its neighbours' light, and of the
-    /// rest. No pattern if there is none beyond chance.
+    int frames = 0;  ///< number of frames read; 0: all else is unknown
+    /// Standard deviations of a pixel, e-: of the pattern, which is the same in all frames, and of the remaining noise.
+    /// The pattern is 0 if it may be chance.
     double pattern_e = 0, noise_e = 0;
-    double noise_ratio = 0;     ///< both over what the camera's values say, pixel by pixel; 0: not known
-    double saturation_adu = 0;  ///< of the survey, or of these frames; 0: none is seen
+    double noise_ratio = 0;  ///< measured noise over the noise that the camera's values predict, per pixel; 0: unknown
+    double saturation_adu = 0;  ///< found by the survey or in these frames; 0: none
     double saturated_share = 0;
-    /// The count that all pixels of all frames have; NaN if they differ.
+    /// The common count of all pixels in all frames; NaN if they differ.
     double only_adu = std::numeric_limits<double>::quiet_NaN();
-    /// The largest whole count, if it is beyond what float32 holds exactly; 0: none is, or there are fractions, which
-    /// are no counts.
+    /// The largest whole count, if float32 cannot represent it exactly. 0 if all counts are exact. 0 also if values
+    /// have fractions, since they are not counts then.
     double rounded_adu = 0;
-    double below_offset_share = 0;  ///< pixels with less light than none, beyond the read noise
+    double below_offset_share = 0;  ///< share of pixels whose light is negative beyond the read noise
 
-    /// Whether a large part of the pixels is saturated, or all have one count.
+    /// Returns true if a large part of the pixels is saturated, or if all have the same count.
     bool is_saturated() const;
-    /// The part of the variance that is the pattern's.
+    /// Returns the pattern's part of the variance.
     double pattern_part() const;
-    /// Whether the pattern is as great as the noise: then other measures of noise, spots and neighbours are of it.
+    /// Returns true if the pattern is as large as the noise. Other measures of noise, spots and neighbours are then
+    /// unreliable.
     bool is_patterned() const { return pattern_part() > 0.5; }
 };
 
-/// Reads up to 4 of the movie's `frames` that were localized, spread over them; of a pipe its first ones. Unreadable
-/// frames are skipped.
+/// Reads up to 4 of the `frames` localized frames, spread over the movie; from a pipe, reads the first ones. Skips
+/// unreadable frames.
 FrameChecks check_frames(Movie& movie, const LocalizeJob& job, std::int64_t frames);
 
-/// The share of spot-like pixels that look like spots in the next of these frames too, beyond chance: molecules blink,
-/// edges and texture do not. 0 if static light is taken out.
+/// Returns the share of spot-like pixels that also look like spots in the next of these frames, beyond chance.
+/// Molecules blink; edges and texture do not. 0 if static light is subtracted.
 double static_spots(Movie& movie, const LocalizeJob& job, std::int64_t frames);
 
-/// Warnings for the user, with the number and the remedy; empty if there is nothing to report.
+/// Returns warnings for the user, with the measured value and the remedy; empty if there is nothing to report.
 std::string pattern_warning(const FrameChecks& checks);
 std::string saturation_warning(const FrameChecks& checks);
 std::string offset_warning(const FrameChecks& checks);
 std::string rounded_counts_warning(const FrameChecks& checks);
-/// `frames`: of the movie.
+/// `frames`: number of frames of the movie.
 std::string static_spots_warning(double share, std::int64_t frames);
 
 }  // namespace glint

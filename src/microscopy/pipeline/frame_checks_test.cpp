@@ -1,4 +1,4 @@
-// A few frames show a camera's faults, and show none in good movies.
+// A few frames reveal a camera's faults. Good movies give no warnings.
 // SPDX-License-Identifier: MIT
 #include "pipeline/frame_checks.hpp"
 
@@ -22,8 +22,8 @@ using Light = std::function<double(int x, int y)>;
 struct Scene {
     Light light = [](int, int) { return background_e; };
     double pattern_e = 0;     // standard deviation
-    double molecules = 4;     // a frame
-    bool are_static = false;  // the same ones in all frames
+    double molecules = 4;     // per frame
+    bool are_static = false;  // the same molecules in all frames
     std::function<int(int x, int y, int adu)> cut = [](int, int, int adu) { return adu; };
     int frames = 20;
 };
@@ -80,7 +80,7 @@ FrameChecks checks_of(const Scene& scene, unsigned seed = 1) {
     return check_frames(*movie, make_job(movie->info(), camera(), options()), scene.frames);
 }
 
-/// The warnings of a whole run, one a line.
+/// Returns the warnings of a whole run, one per line.
 std::string warnings_of(const Scene& scene) {
     const auto movie = movie_of(scene);
     std::vector<std::string> warnings;
@@ -105,8 +105,8 @@ TEST(FrameChecks, find_nothing_in_frames_of_molecules_whether_they_blink_or_not)
         }
 }
 
-// 2^24 + 1 is the first whole number that single precision does not hold.
-TEST(FrameChecks, tell_of_counts_that_single_precision_rounds) {
+// 2^24 + 1 is the first whole number that single precision cannot represent.
+TEST(FrameChecks, report_counts_that_single_precision_rounds) {
     const auto checks_of_counts = [](float add) {
         FrameBlock block;
         block.count = 4, block.width = block.height = edge, block.type = PixelType::float32;
@@ -125,7 +125,7 @@ TEST(FrameChecks, tell_of_counts_that_single_precision_rounds) {
     EXPECT_EQ(rounded_counts_warning(checks_of_counts(0.5f)), "");
 }
 
-// Dark pixels between molecules lie lower than their neighbours in each frame, by molecules that differ.
+// Dark pixels between molecules are darker than their neighbours in each frame, because of different molecules.
 TEST(FrameChecks, find_no_pattern_in_crowds) {
     for (const double molecules_per_px : {0.03, 0.06})
         for (const unsigned seed : {1U, 2U}) {
@@ -141,7 +141,7 @@ TEST(FrameChecks, find_a_fixed_pattern_and_how_great_it_is) {
     const double noise = std::sqrt(background_e + read_noise_e * read_noise_e);
     for (const double pattern : {0.6 * noise, 1.5 * noise, 4 * noise}) {
         const FrameChecks checks = checks_of({.pattern_e = pattern});
-        // 2,000 of the pixels are compared, of which sqrt(1.5) are independent: 5 standard errors.
+        // 2,000 pixels are compared, of which 2,000 / sqrt(1.5) are independent: 5 standard errors.
         EXPECT_NEAR(checks.pattern_e, pattern, 0.12 * pattern + 0.05 * noise);
         EXPECT_EQ(checks.is_patterned(), pattern > noise);
         EXPECT_TRUE(has(pattern_warning(checks), "fixed pattern"));
@@ -199,7 +199,8 @@ TEST(FrameChecks, movies_that_are_saturated_everywhere_say_so_with_level_and_sha
     const FrameChecks checks = checks_of({.light = [](int, int) { return 1000.0; },
                                           .molecules = 0,
                                           .cut = [](int, int, int adu) { return std::min(adu, 1100); }});
-    EXPECT_NEAR(checks.saturated_share, 0.506, 0.02);  // of a Poisson distribution, from its mean on
+    // the share of a Poisson distribution that is at or above its mean
+    EXPECT_NEAR(checks.saturated_share, 0.506, 0.02);
 }
 
 TEST(FrameChecks, the_noise_of_each_pixel_is_compared_with_its_own_light) {

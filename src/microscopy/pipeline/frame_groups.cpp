@@ -1,4 +1,5 @@
-// Blocks and their turns, the light that they see of each other, and their rows.
+// Divides groups into blocks, assigns turns to the blocks, computes the light that blocks receive from each other, and
+// writes rows.
 // SPDX-License-Identifier: MIT
 #include "pipeline/frame_groups.hpp"
 
@@ -14,10 +15,11 @@
 namespace glint {
 namespace {
 
-// With more, neither the localizations of crowded movies nor the time of a fit change; a GPU's teams need more memory.
+// Larger blocks change neither the localizations of crowded movies nor the time of a fit, but a GPU's teams need more
+// memory.
 constexpr std::size_t windows_of_a_block = 12;
 
-// With fewer, a fit before the search takes time and changes nothing.
+// With fewer other molecules, a fit before the search costs time and changes nothing.
 constexpr std::size_t many_others = 8;
 
 /// Bisects along the longer side until each block is small enough.
@@ -40,7 +42,7 @@ void divide(const Rois& rois, std::span<std::size_t> windows, std::vector<std::s
 FrameGroups::FrameGroups(const GroupInput& input, std::size_t begin, std::size_t end)
     : input_(input), windows_(end - begin) {
     std::iota(windows_.begin(), windows_.end(), begin);
-    // Out of focus, images of an astigmatic lens reach beyond the windows of the fits.
+    // Out of focus, images of an astigmatic lens extend beyond the windows of the fits.
     const std::vector<Windows> groups =
         groups_of(describe(input.fits.model).calibrated ? input.wide : input.rois, windows_);
     blocks_.reserve(groups.size());
@@ -48,7 +50,7 @@ FrameGroups::FrameGroups(const GroupInput& input, std::size_t begin, std::size_t
     for (const Windows group : groups) {
         parts.assign(1, group);
         if (group.size() > windows_of_a_block) {
-            // Cut first where the windows of the fits end: there its molecules share least light.
+            // Cuts first where the windows of the fits end, because molecules share the least light there.
             parts.clear();
             for (const Windows close : groups_of(input.rois, group)) divide(input.rois, close, parts);
         }
@@ -56,7 +58,7 @@ FrameGroups::FrameGroups(const GroupInput& input, std::size_t begin, std::size_t
         for (const Windows part : parts) {
             GroupBlock& block = blocks_.emplace_back();
             block.windows = part;
-            if (stays || has_bad_pixels(part)) continue;  // rows of bad pixels say so
+            if (stays || has_bad_pixels(part)) continue;  // rows of bad pixels report it
             block.work = std::make_unique<Work>();
             block.work->group = molecules_.size(), block.work->is_part = parts.size() > 1;
             block.work->rectangle = rectangle_of(input.wide, part);
@@ -70,8 +72,8 @@ FrameGroups::FrameGroups(const GroupInput& input, std::size_t begin, std::size_t
     take_turns();
 }
 
-/// Each block has the first turn that none of those has with whom it shares pixels: two that look for molecules in the
-/// same place would both find one.
+/// Assigns each block the first turn that no block sharing pixels with it has. Two blocks that search the same pixels
+/// simultaneously would both find the same molecule.
 void FrameGroups::take_turns() {
     const auto share = [&](const GroupBlock& a, const GroupBlock& b) {
         const Rectangle &p = a.work->rectangle, &q = b.work->rectangle;
@@ -109,12 +111,13 @@ void FrameGroups::take_turns() {
     }
 }
 
-/// In the first pass all; then what that has fitted without a search; then what sees the light of others.
+/// First pass: all blocks. Second: blocks that were fitted without a search. Later: blocks that receive light of other
+/// fitted blocks.
 bool FrameGroups::has_turn(const Work& work, int pass) { return pass == 0 || (pass == 1 ? work.is_late : work.again); }
 
 bool FrameGroups::searches(const Work& work, int pass) { return pass > 0 || !work.is_late; }
 
-/// Calls act(b) for the blocks of that turn; those for which it is true are at work.
+/// Calls act(b) for the blocks of a turn. Stores the blocks for which it returns true in at_work_.
 template <class Act>
 void FrameGroups::for_turn(int pass, int turn, const Act& act) {
     at_work_.clear();
@@ -124,17 +127,17 @@ void FrameGroups::for_turn(int pass, int turn, const Act& act) {
     }
 }
 
-/// Only when its turn has come, so that the pixels are in the caches when they are fitted.
+/// Called only when the block's turn has come, so that its pixels are still in the caches during the fit.
 void FrameGroups::cut(std::size_t b) {
     const GroupBlock& block = blocks_[b];
     JointPixels& pixels = block.work->pixels;
     pixels = joint_pixels(input_.wide, block.windows);
-    // Beyond the windows of the fits, the others of the frame are not settled.
+    // Beyond the windows of the fits, the frame's other molecules are not settled.
     search_in(input_.rois, block.windows, pixels);
     input_.fitter.add_light(light_of_others(b), pixels);
 }
 
-/// Whether another light of the others matters.
+/// Updates the known light of a block; returns true if the change matters.
 bool FrameGroups::cut_again(std::size_t b) {
     JointPixels& pixels = blocks_[b].work->pixels;
     const std::span<const float> known = pixels[JointPlane::known];
@@ -161,7 +164,7 @@ void FrameGroups::collect(int pass, int turn, std::vector<JointCut>& cuts) {
         Work& work = *blocks_[b].work;
         work.earlier = std::move(work.light);
         work.light = light_of_others(b);
-        const bool again = pass >= 2;  // only where the change of the light matters
+        const bool again = pass >= 2;  // only if the change of the light matters
         if (again && work.light == work.earlier) return false;
         if (!again) work.earlier.clear();
         cuts.push_back({&input_.wide, &input_.rois, blocks_[b].windows, work.rectangle, work.light, work.earlier, again,
@@ -176,7 +179,7 @@ void FrameGroups::settle(int pass) {
         Work& work = *block.work;
         if (pass == 0 && !work.again && is_alone(block.windows) && work.fit.emitters.size() <= 1 &&
             !work.fit.tilted()) {
-            block.work.reset();  // no other molecule: its fit stays as it was
+            block.work.reset();  // no other molecule: keeps its first fit
             continue;
         }
         if (!work.again) work.pixels = {}, work.light = {};
@@ -185,8 +188,10 @@ void FrameGroups::settle(int pass) {
     }
 }
 
-/// Leaves out the molecules beyond the block's windows that are another's: in its windows, if it has a turn to come, or
-/// within two widths of one that it has. Both blocks see their light, and would have it twice.
+/// Removes molecules beyond the block's windows that belong to another block, because both blocks would count their
+/// light:
+/// - molecules in the windows of a block whose turn is still to come,
+/// - molecules within two widths of a molecule of another block.
 void FrameGroups::leave_to_others(std::size_t b, int pass) {
     JointFit& fit = blocks_[b].work->fit;
     std::size_t kept = 0;
@@ -208,7 +213,7 @@ bool FrameGroups::is_anothers(std::size_t b, const Emitter& emitter, int pass) {
     const auto has_it = [&](std::uint32_t o) {
         const GroupBlock& other = blocks_[o];
         if (o == b) return false;
-        // In the last pass, the one that has it now keeps it.
+        // In the last pass, the block that now contains the molecule keeps it.
         const bool has_turn_to_come =
             pass + 1 < passes && other.work &&
             (other.work->again || (other.work->turn > block.work->turn && has_turn(*other.work, pass)));
@@ -221,7 +226,7 @@ bool FrameGroups::is_anothers(std::size_t b, const Emitter& emitter, int pass) {
     return std::any_of(others.begin(), others.end(), has_it);
 }
 
-/// Whether a place of the frame is in one of the block's windows.
+/// Returns true if a position of the frame is in one of the block's windows.
 bool FrameGroups::is_within(const GroupBlock& block, double x, double y) const {
     const Rois& rois = input_.rois;
     const double half = rois.size / 2.0, to_middle = (rois.size - 1) / 2.0;
@@ -238,7 +243,7 @@ void FrameGroups::write(Fits& out, std::vector<std::uint32_t>& group_sizes) {
             const auto& emitters = block.work->fit.emitters;
             molecules_[block.work->group] += std::uint32_t(emitters.size());
             for (std::size_t e = 0; e < emitters.size(); ++e)
-                rows.push_back({window_of(emitters[e], block.windows), e, block.work.get()});
+                rows.push_back({window_index(emitters[e], block.windows), e, block.work.get()});
         } else {
             for (const std::size_t k : block.windows) rows.push_back({k, 0, nullptr});
         }
@@ -247,7 +252,7 @@ void FrameGroups::write(Fits& out, std::vector<std::uint32_t>& group_sizes) {
     for (const Row& row : rows) write(row, out, group_sizes);
 }
 
-/// Whether the group is a window with one molecule, whose fit converged.
+/// Returns true if the group is one window with one molecule, whose fit converged.
 bool FrameGroups::is_alone(Windows group) const {
     return group.size() == 1 && input_.fits.status[group.front()] == FitStatus::converged;
 }
@@ -261,7 +266,7 @@ bool FrameGroups::has_bad_pixels(Windows group) const {
                        [&](std::size_t k) { return input_.fits.status[k] == FitStatus::bad_input; });
 }
 
-/// With the molecules as they were fitted alone.
+/// Starts a fit with the molecules of the single fits.
 void FrameGroups::start(Windows windows, JointFit& fit) const {
     const Fits& fits = input_.fits;
     double bg = 0;
@@ -271,13 +276,13 @@ void FrameGroups::start(Windows windows, JointFit& fit) const {
         Emitter& emitter = fit.emitters.emplace_back();
         for (int p = 0; p < 4 + input_.shapes; ++p) emitter.theta[std::size_t(p)] = fits.theta[std::size_t(p)][k];
         emitter.theta[0] += input_.rois.x_corner[k], emitter.theta[1] += input_.rois.y_corner[k];
-        emitter.theta[2] = std::max(emitter.theta[2], least_start_photons);
+        emitter.theta[2] = std::max(emitter.theta[2], min_start_photons);
         bg += fits.theta[3][k];
     }
     if (!fit.emitters.empty()) fit.bg = bg / double(fit.emitters.size());
 }
 
-/// Those of a block that stays are overwritten by the next call.
+/// Returns the molecules of a block. For a block that keeps its fits, the next call overwrites them.
 const std::vector<Emitter>& FrameGroups::molecules_of(const GroupBlock& block) {
     if (block.work) return block.work->fit.emitters;
     start(block.windows, stays_);
@@ -296,7 +301,7 @@ void FrameGroups::measure(GroupBlock& block) {
     }
 }
 
-/// Makes empty cells, which cover the frame's windows.
+/// Creates empty cells that cover the frame's windows.
 void FrameGroups::clear_cells() {
     const auto most = [&](const std::vector<std::int32_t>& corner) {
         return corner[*std::max_element(windows_.begin(), windows_.end(),
@@ -307,7 +312,7 @@ void FrameGroups::clear_cells() {
     lit_.reserve(4 * blocks_.size());
 }
 
-/// Calls act(cell) for those that a box touches. What lies beyond all cells counts to the nearest.
+/// Calls act(cell) for the cells that a box touches. Positions beyond all cells count to the nearest.
 template <class Act>
 void FrameGroups::for_cells(double left, double right, double top, double bottom, const Act& act) {
     const auto of = [](double px, int count) { return std::clamp(int(px) / cell_px, 0, count - 1); };
@@ -325,7 +330,7 @@ void FrameGroups::note_light(std::size_t b) {
     });
 }
 
-/// Those whose light reaches that box, in increasing order.
+/// Returns the blocks whose light reaches the box, in increasing order.
 const std::vector<std::uint32_t>& FrameGroups::blocks_near(double left, double right, double top, double bottom) {
     near_.clear();
     ++look_;
@@ -341,8 +346,8 @@ const std::vector<std::uint32_t>& FrameGroups::blocks_near(double left, double r
     return near_;
 }
 
-/// That of all other molecules of the frame that reaches a block; notes whether some of these are of other blocks that
-/// are fitted.
+/// Returns the light of all other molecules of the frame that reaches a block. Also records whether some of that light
+/// comes from other blocks that are fitted.
 std::vector<JointLight> FrameGroups::light_of_others(std::size_t b) {
     constexpr double rounding_px = 1;
     Work& work = *blocks_[b].work;
@@ -367,8 +372,8 @@ std::vector<JointLight> FrameGroups::light_of_others(std::size_t b) {
     return light;
 }
 
-/// A molecule belongs to the window whose centre is nearest.
-std::size_t FrameGroups::window_of(const Emitter& emitter, Windows windows) const {
+/// Returns the window whose centre is nearest to the molecule.
+std::size_t FrameGroups::window_index(const Emitter& emitter, Windows windows) const {
     const Rois& rois = input_.rois;
     const auto apart = [&](std::size_t k) {
         const double half = (rois.size - 1) / 2.0, x = rois.x_corner[k] + half - emitter.theta[0],

@@ -1,4 +1,4 @@
-// Reading and uploading in turn.
+// Reads and uploads frames alternately.
 // SPDX-License-Identifier: MIT
 #include "pipeline/frame_upload.hpp"
 
@@ -10,12 +10,10 @@
 namespace glint {
 namespace {
 
-// Two a thread fit into its core's cache; the link takes 0.04 ms for each.
-constexpr std::size_t least_buffer_bytes = std::size_t(2) << 20;
+// Two buffers per thread fit into its core's cache; the upload of each takes 0.04 ms.
+constexpr std::size_t min_buffer_bytes = std::size_t(2) << 20;
 
-int frames_of_buffer(std::size_t frame_bytes) {
-    return int(std::max<std::size_t>(1, least_buffer_bytes / frame_bytes));
-}
+int frames_of_buffer(std::size_t frame_bytes) { return int(std::max<std::size_t>(1, min_buffer_bytes / frame_bytes)); }
 
 }  // namespace
 
@@ -31,14 +29,15 @@ FrameUpload::FrameUpload(const gpu::Context& context, std::size_t frame_bytes, i
 FrameUpload::~FrameUpload() { glint::settle(stream_); }
 
 void FrameUpload::reshape(std::size_t frame_bytes, int frames) {
-    for (PinnedBuffer& buffer : buffers_) settle(buffer);  // pieces begin elsewhere now
+    for (PinnedBuffer& buffer : buffers_) settle(buffer);  // all later pieces have other offsets
     if (counts_.size() > std::size_t(frames) * frame_bytes) free();
     frame_bytes_ = frame_bytes, frames_ = frames, buffer_frames_ = std::min(frames, frames_of_buffer(frame_bytes));
 }
 
 void FrameUpload::free() { counts_ = {}; }
 
-/// Makes room for `count` frames, or for as many as there is memory for, which then limits later uploads too.
+/// Allocates room for `count` frames. If memory is short, allocates room for as many as possible, which also limits
+/// later uploads.
 void FrameUpload::reserve(int count) {
     for (;;) try {
             const std::size_t bytes = std::size_t(std::min(count, frames_)) * frame_bytes_;
@@ -50,7 +49,7 @@ void FrameUpload::reserve(int count) {
         }
 }
 
-/// Waits until what was in it has been uploaded.
+/// Waits until the buffer's contents have been uploaded.
 void FrameUpload::settle(PinnedBuffer& buffer) {
     if (!std::exchange(buffer.used, false)) return;
     buffer.after.synchronize();
@@ -68,7 +67,7 @@ double FrameUpload::seconds() noexcept try {
         if (buffer.used && buffer.after.done()) settle(buffer);
     return seconds_;
 } catch (const gpu::GpuError&) {
-    return seconds_;  // a lost GPU reports no more times
+    return seconds_;  // a lost GPU reports no further times
 }
 
 void FrameUpload::upload(PinnedBuffer& buffer, int first, std::span<const std::byte> from) {

@@ -12,29 +12,29 @@
 
 namespace glint {
 
-/// Reads pieces of a block into two page-locked buffers: one is filled while the other is uploaded. Pieces are small,
-/// so that they stay in the CPU's cache until they are uploaded. Owns its stream and memory; use it from one thread at
-/// a time.
+/// Reads pieces of a block into two page-locked buffers: one is filled while the other is uploaded. The pieces are
+/// small, so that they stay in the CPU's cache until their upload. Owns its stream and memory; use it from one thread
+/// at a time.
 class FrameUpload {
   public:
     /// For at most `frames` frames per upload, of `frame_bytes` each. Allocates nothing yet.
     FrameUpload(const gpu::Context& context, std::size_t frame_bytes, int frames);
-    ~FrameUpload();  ///< waits for uploads under way
-    /// For other frames from now on. Keeps the buffers if they are large enough.
+    ~FrameUpload();  ///< waits for uploads in progress
+    /// Prepares for frames of another size. Keeps the buffers if they are large enough.
     void reshape(std::size_t frame_bytes, int frames);
 
-    /// Fills `out` with frames [first, first + count) of the request; returns how many there are, fewer at the end.
+    /// Fills `out` with frames [first, first + count) of the request. Returns how many were read; fewer at the end.
     using Read = std::function<int(int first, int count, std::byte* out)>;
-    /// Enqueues the upload of the frames that `read` gives, from the first of `count`. Returns how many: fewer if
-    /// `read` gave fewer, or if memory is short. Throws gpu::OutOfMemory if there is no memory for one frame.
+    /// Enqueues the upload of up to `count` frames that `read` provides. Returns the number of frames: fewer if `read`
+    /// provided fewer, or if memory is short. Throws gpu::OutOfMemory if there is no memory for one frame.
     int bring(int count, const Read& read);
 
-    /// Those that were brought last; valid until the next ones. A stream that reads them waits for their upload.
+    /// The frames of the last bring(); valid until the next. A stream that reads them waits for their upload.
     const gpu::Buffer<std::byte>& counts() const { return counts_; }
-    static std::size_t buffer_bytes(std::size_t frame_bytes);  ///< of each of the two
-    void free();                                               ///< the GPU's memory, until the next bring()
+    static std::size_t buffer_bytes(std::size_t frame_bytes);  ///< size of each of the two buffers
+    void free();                                               ///< frees the GPU's memory until the next bring()
 
-    double seconds() noexcept;  ///< of all uploads that have ended, on the GPU
+    double seconds() noexcept;  ///< time on the GPU of all completed uploads
     std::int64_t bytes() const { return bytes_; }
 
   private:

@@ -1,4 +1,4 @@
-// Frames are brought to a GPU, real or simulated, as they are read.
+// Frames are uploaded to a real or simulated GPU while they are read.
 // SPDX-License-Identifier: MIT
 #include "pipeline/frame_upload.hpp"
 
@@ -12,7 +12,7 @@ namespace {
 
 using gpu::test::mib;
 
-/// Frames that differ from each other, and within.
+/// Uses frames that differ from each other, and pixels that differ within a frame.
 class GpuFrameUpload : public gpu::test::OneGpuTest {
   protected:
     static void fill(int frame, std::span<std::byte> out) {
@@ -27,7 +27,7 @@ class GpuFrameUpload : public gpu::test::OneGpuTest {
             EXPECT_EQ(std::memcmp(got.data() + std::size_t(k) * frame_bytes, expected.data(), frame_bytes), 0) << k;
         }
     }
-    /// Reads as many frames as there are; notes how many each time.
+    /// Returns a reader of `there_are` frames, which records how many each call reads.
     FrameUpload::Read reading(std::size_t frame_bytes, int there_are) {
         return [=, this](int first, int count, std::byte* out) {
             const int n = std::min(count, there_are - first);
@@ -78,7 +78,7 @@ TEST_F(GpuFrameUpload, ends_where_no_more_can_be_read) {
 
 TEST_F(GpuFrameUpload, brings_what_there_is_memory_for) {
     constexpr std::size_t frame_bytes = 4 << 20;
-    const gpu::Buffer<std::byte> others(*stream, 500 * mib);  // of 512
+    const gpu::Buffer<std::byte> others(*stream, 500 * mib);  // of 512 MiB
     FrameUpload upload(*context, frame_bytes, 8);
     const int n = upload.bring(8, reading(frame_bytes, 8));
     EXPECT_GE(n, 1);

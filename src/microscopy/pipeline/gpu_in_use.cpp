@@ -1,4 +1,4 @@
-// Allocates the parts of a GPU, and adds up what they did.
+// Allocates the parts of a GPU, and sums up their results.
 // SPDX-License-Identifier: MIT
 #include "pipeline/gpu_in_use.hpp"
 
@@ -21,7 +21,7 @@ std::vector<std::unique_ptr<GpuLocalizer>> localizers_of(GpuFitter& gpu, const L
     return localizers;
 }
 
-/// As many as threads that may ask for one.
+/// Creates as many finders as there are threads that may request one.
 std::vector<std::unique_ptr<JointOnGpu>> finders_of(GpuFitter& gpu, const LocalizeJob& job) {
     std::vector<std::unique_ptr<JointOnGpu>> finders;
     if (job.options.fit.emitters != any_emitters) return finders;
@@ -45,10 +45,10 @@ void LeaseKeeper::look() {
 }
 
 GpuInUse::GpuInUse(GpuFitter& gpu, const MovieInfo& movie, const LocalizeJob& job, int block_frames,
-                   std::size_t most_uploads, const std::function<bool()>& gives_way_now)
+                   std::size_t max_uploads, const std::function<bool()>& gives_way_now)
     : fitter(gpu),
       gives_way(gives_way_now),
-      room(frames_on_gpu(gpu.context().statistics().limit_bytes, movie, job, block_frames, most_uploads)),
+      room(frames_on_gpu(gpu.context().statistics().limit_bytes, movie, job, block_frames, max_uploads)),
       uploads(uploads_of(gpu, movie, room)),
       localizers(localizers_of(gpu, job, room)),
       finders(finders_of(gpu, job)),

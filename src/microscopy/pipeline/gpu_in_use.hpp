@@ -1,4 +1,4 @@
-// One of the GPUs that localize a movie, while it does: the parts that threads borrow, and what became of it.
+// One of the GPUs that localize a movie: the parts that threads borrow, and the GPU's state.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -18,7 +18,8 @@
 
 namespace glint {
 
-/// Calls GpuFitter::share() at most every 100 ms, once all have allocated what they need (two pieces of work each).
+/// Calls GpuFitter::share() at most every 100 ms, after all parts have allocated their memory (two pieces of work
+/// each).
 class LeaseKeeper {
   public:
     LeaseKeeper(GpuFitter& gpu, std::size_t borrowed) : gpu_(gpu), works_until_(2 * borrowed) {}
@@ -31,12 +32,12 @@ class LeaseKeeper {
     std::chrono::steady_clock::time_point looked_{};
 };
 
-/// Threads borrow its parts from GpusInUse, whose mutex guards the numbers.
+/// Threads borrow parts of the GPU through GpusInUse, whose mutex guards the counters.
 struct GpuInUse {
-    /// Allocates the parts, each of which holds up to `block_frames` frames, with up to `most_uploads` uploads.
-    GpuInUse(GpuFitter& gpu, const MovieInfo& movie, const LocalizeJob& job, int block_frames, std::size_t most_uploads,
+    /// Allocates the parts: up to `max_uploads` uploads, and each part for up to `block_frames` frames.
+    GpuInUse(GpuFitter& gpu, const MovieInfo& movie, const LocalizeJob& job, int block_frames, std::size_t max_uploads,
              const std::function<bool()>& gives_way_now);
-    /// Adds what the parts did. No thread may have borrowed any.
+    /// Adds the work of all parts to `info`. No part may be borrowed.
     void add_to(FitInfo& info) const;
 
     GpuFitter& fitter;
@@ -47,13 +48,13 @@ struct GpuInUse {
     std::vector<std::unique_ptr<JointOnGpu>> finders;
     LeaseKeeper keeper;
     std::size_t uploading = 0;       // borrowed uploads
-    bool one_upload = false;         // only one is lent at a time: with more, there was no memory for the rest
+    bool one_upload = false;         // lend only one at a time, because memory did not suffice for more
     std::size_t busy = 0;            // borrowed localizers and finders
-    std::size_t done = 0;            // how often one of these was put back
-    std::size_t without_memory = 0;  // of the borrowed ones, who waits for others
-    std::int64_t fits = 0;           // of the blocks that succeeded
-    std::exception_ptr failure;      // if set, its parts are not lent any more
-    bool gave_way = false;           // and that is the failure
+    std::size_t done = 0;            // number of localizers and finders that were put back so far
+    std::size_t without_memory = 0;  // number of borrowed parts that wait for memory
+    std::int64_t fits = 0;           // number of fits of the completed blocks
+    std::exception_ptr failure;      // if set, its parts are no longer lent
+    bool gave_way = false;           // `failure` means that the GPU gave way
 };
 
 }  // namespace glint

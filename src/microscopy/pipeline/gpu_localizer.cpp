@@ -11,7 +11,7 @@
 namespace glint {
 namespace {
 
-constexpr std::int64_t rois_at_once = 1 << 16;  // bounds memory when the threshold lets noise through
+constexpr std::int64_t rois_at_once = 1 << 16;  // limits memory if the threshold lets noise through
 
 template <class T>
 void bring(const gpu::Stream& stream, gpu::Pinned<T>& to, const gpu::Buffer<T>& from, std::size_t n) {
@@ -35,14 +35,15 @@ GpuLocalizer::GpuLocalizer(const gpu::Context& context, const gpu::Module& detec
                            const LocalizeJob& job, int frames)
     : context_(context), detect_(detect), kernels_(kernels), job_(job), frames_(frames), stream_(context), part_(job) {
     make();
-    frames_ = std::min(frames_, detector_->most_frames());
+    frames_ = std::min(frames_, detector_->max_frames());
 }
 
 GpuLocalizer::~GpuLocalizer() { settle(stream_); }
 
 void GpuLocalizer::free() { detector_.reset(), fit_.reset(); }
 
-/// Unless they are there: without memory they are freed, and so may lack after a call that failed.
+/// Creates the detector and the fit if they are missing. They are freed when memory runs out, and may still be missing
+/// after a failed call.
 void GpuLocalizer::make() {
     if (detector_ && fit_) return;
     detector_.emplace(stream_, detect_, job_.camera, detect_options(job_));
@@ -53,7 +54,7 @@ void GpuLocalizer::make() {
 void GpuLocalizer::localize(const gpu::Buffer<std::byte>& counts, PixelType type, std::int64_t first_frame, int frames,
                             int& done, FoundSpots& found, BlockResult& result) {
     const std::size_t frame_bytes =
-        std::size_t(job_.camera.width()) * std::size_t(job_.camera.height()) * std::size_t(bytes_of(type));
+        std::size_t(job_.camera.width()) * std::size_t(job_.camera.height()) * std::size_t(num_bytes(type));
     while (done < frames) try {
             make();
             const int n = std::min(frames_, frames - done);
@@ -98,7 +99,7 @@ void GpuLocalizer::find_and_fit(const gpu::Buffer<std::byte>& counts, PixelType 
     times_.detect += detector_->seconds();
 }
 
-// Replaces the spots that the fit reads, in the order of the stream.
+// Overwrites the spots that the fit reads; the stream keeps the order.
 void GpuLocalizer::bring_wide(std::int64_t first, std::int64_t n, const Rois& wide) {
     const GpuSpots& spots = detector_->cut(wide.size, first, n);
     const std::size_t count = std::size_t(n), size = std::size_t(wide.size);

@@ -1,4 +1,4 @@
-// Turns raw frames that are on a GPU into fits, on one stream of it.
+// Turns raw frames in a GPU's memory into fits, on one stream.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,14 +11,14 @@
 
 namespace glint {
 
-/// Seconds on the GPU, and bytes that came back from it.
+/// GPU time in seconds, and the number of downloaded bytes.
 struct GpuTimes {
     double detect = 0, fit = 0;
     std::int64_t bytes_down = 0;
 };
 
 /// Finds, cuts and fits spots, and downloads ROIs and fits. Owns its stream and its buffers; use it from one thread at
-/// a time. The result of a frame depends on the frame alone.
+/// a time. A frame's result depends on that frame alone.
 class GpuLocalizer {
   public:
     /// Processes at most `frames` frames simultaneously. `job` and `kernels` must outlive it.
@@ -26,12 +26,13 @@ class GpuLocalizer {
                  int frames);
     ~GpuLocalizer();  ///< waits for work in progress
 
-    /// Localizes frames from `done` on, which it advances: after gpu::OutOfMemory, another call may continue. No other
-    /// stream may use `counts` meanwhile. Appends to `found`; adds the frames' noise and bad pixels to `result`. If GPU
-    /// memory does not suffice, it processes fewer frames simultaneously from then on. Throws gpu::GpuError.
+    /// Localizes frames from `done` on, and advances `done`, so that another call can continue after gpu::OutOfMemory.
+    /// No other stream may use `counts` during the call. Appends to `found`; adds the frames' noise and bad pixels to
+    /// `result`. If GPU memory does not suffice, processes fewer frames simultaneously from then on. Throws
+    /// gpu::GpuError.
     void localize(const gpu::Buffer<std::byte>& counts, PixelType type, std::int64_t first_frame, int frames, int& done,
                   FoundSpots& found, BlockResult& result);
-    void free();                                      ///< the GPU's memory, until the next localize()
+    void free();                                      ///< frees the GPU's memory until the next localize()
     const GpuTimes& times() const { return times_; }  ///< of all blocks so far
 
   private:

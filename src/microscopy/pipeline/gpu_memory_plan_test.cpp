@@ -1,4 +1,4 @@
-// Uploads stay within the job's memory, on all GPUs together.
+// Uploads to all GPUs together stay within the job's memory.
 // SPDX-License-Identifier: MIT
 #include "pipeline/gpu_memory_plan.hpp"
 
@@ -29,7 +29,7 @@ TEST(GpuMemoryPlan, uploads_of_all_gpus_stay_within_the_memory_of_the_job) {
     for (int edge_px : {64, 512, 2048, 4096})
         for (int gpus : {1, 2, 8}) {
             const auto [movie, job] = with(edge_px, 16);
-            const std::size_t of_gpu = most_uploads(movie, job, 100000, 8, gpus);
+            const std::size_t of_gpu = max_uploads(movie, job, 100000, 8, gpus);
             const std::size_t buffers = 2 * FrameUpload::buffer_bytes(std::size_t(edge_px) * std::size_t(edge_px) * 2);
             EXPECT_GE(of_gpu, 1u);
             EXPECT_LE(of_gpu, 16u);
@@ -41,9 +41,9 @@ TEST(GpuMemoryPlan, uploads_of_all_gpus_stay_within_the_memory_of_the_job) {
 
 TEST(GpuMemoryPlan, uploads_are_as_many_as_blocks_or_threads) {
     const auto [movie, job] = with(64, 16);
-    EXPECT_EQ(most_uploads(movie, job, 0, 1, 1), 1u);
-    EXPECT_EQ(most_uploads(movie, job, 23, 8, 1), 3u);
-    EXPECT_EQ(most_uploads(movie, job, unknown_end, 1, 1), 16u);
+    EXPECT_EQ(max_uploads(movie, job, 0, 1, 1), 1u);
+    EXPECT_EQ(max_uploads(movie, job, 23, 8, 1), 3u);
+    EXPECT_EQ(max_uploads(movie, job, unknown_end, 1, 1), 16u);
 }
 
 }  // namespace glint

@@ -1,5 +1,5 @@
-// Movies on a GPU, real or simulated, that is short of memory, lost, shared, or one of several; and movies that end
-// with an error.
+// Movies on a real or simulated GPU that is short of memory, lost, shared, or one of several. Also movies that end with
+// an error.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -28,8 +28,8 @@ TEST_F(GpuMovie, takes_little_memory_where_there_is_little) {
     }
 }
 
-// More memory than was expected, while that of sixteen threads' uploads is taken.
-TEST_F(GpuMovie, takes_little_memory_where_noise_gets_through) {
+// Detection needs more memory than expected, while the uploads of sixteen threads occupy theirs.
+TEST_F(GpuMovie, needs_little_memory_if_noise_gets_through) {
     LocalizeOptions how = options(Backend::gpu);
     how.threads = 16, how.fit.emitters = 1, how.threshold = 1.5, how.neighbor_rounds = 0;
     how.memory_bytes = 256 << 20;
@@ -54,7 +54,7 @@ TEST_F(GpuMovie, crowds_of_any_width_are_fitted_in_little_memory) {
     for (std::uint64_t bytes : {2 * mib, 8 * mib}) {
         how.gpu_memory_bytes = bytes;
         const std::size_t with_little = localize_frames(*memory_movie(crowded), camera(), how).size();
-        // Groups that need more than there is are fitted on the CPU: a few molecules of one in some thousand differ.
+        // Groups that need more memory than available are fitted on the CPU: a few molecules in a thousand differ.
         EXPECT_NEAR(double(with_little), double(rows), 0.02 * double(rows)) << bytes;
     }
 }
@@ -87,14 +87,14 @@ TEST_F(GpuMovie, frames_before_a_bad_one_are_kept) {
     EXPECT_EQ(read_bytes(folder / "damaged.partial.csv"), read_bytes(folder / "whole.csv"));
 }
 
-// Frames of 2.2 MB are uploaded one by one: those of a block before a bad one count, and the rest of the block does
-// not.
+// Frames of 2.2 MB are uploaded one by one. The frames of a block before a bad frame count; the remaining frames of the
+// block do not.
 TEST_F(GpuMovie, large_frames_before_a_bad_one_are_kept) {
     constexpr int count = 8, large = 1050;
     const FrameBlock block = simulated(camera(), 3, count, large);
     LocalizeOptions how = options(Backend::gpu);
     how.threads = 1, how.memory_bytes = std::size_t(64) << 20;  // blocks of 4 frames
-    how.fit.psf_misfit = 0.05;                                  // which frames can be read says nothing else
+    how.fit.psf_misfit = 0.05;                                  // set, because estimating it would read other frames
     const Localizations all = localize_frames(*memory_movie(block), camera(), how);
     for (int bad : {1, 6}) {
         Damaged damaged(memory_movie(block), bad);
@@ -112,7 +112,7 @@ namespace {
 
 constexpr int long_movie = 260, small_frame = 16;  // frames, px
 
-/// By up to so many GPUs, in blocks of a frame, so that there is something to do for two.
+/// Localizes on up to `gpus` GPUs, in blocks of one frame, so that there is enough work for two.
 Localizations by_gpus(int gpus, LocalizeResult* result = nullptr, const Progress& progress = {}) {
     static const FrameBlock block = simulated(camera(), 1, long_movie, small_frame);
     LocalizeOptions how = options(Backend::gpu);
@@ -162,7 +162,7 @@ TEST_F(GpuMovie, is_the_same_on_several_gpus) {
     if (gpu_count() < 2) GTEST_SKIP() << "there is one GPU";
     const Localizations one = by_gpus(1);
     LocalizeResult result;
-    for (int attempt = 0; attempt < 20 && result.fit.gpus.size() < 2; ++attempt)  // the second may come too late
+    for (int attempt = 0; attempt < 20 && result.fit.gpus.size() < 2; ++attempt)  // the second GPU may come too late
         expect_equal(by_gpus(all_gpus, &result), one);
     ASSERT_EQ(result.fit.gpus.size(), 2u);
     EXPECT_EQ(result.frames, long_movie);
@@ -171,24 +171,24 @@ TEST_F(GpuMovie, is_the_same_on_several_gpus) {
     EXPECT_EQ(result.fit.device.rfind("2x ", 0), 0u) << result.fit.device;
 }
 
-// Each runs in a process of its own, whose simulated driver fails as it is told.
+// Each case runs in its own process, whose simulated driver fails as configured.
 TEST_F(GpuMovie, DISABLED_in_a_child_survives_on_several_gpus) {
     LocalizeResult result;
     const Localizations rows = by_gpus(all_gpus, &result);
     EXPECT_EQ(result.frames, long_movie);
-    expect_equal(rows, by_gpus(1));  // faults are over by then
+    expect_equal(rows, by_gpus(1));  // no faults are left by then
 }
 TEST_F(GpuMovie, DISABLED_in_a_child_survives) {
     LocalizeResult result;
     const std::string bytes = bytes_of_run(options(Backend::gpu), &result);
     EXPECT_EQ(result.frames, frames);
-    EXPECT_EQ(bytes, undisturbed());  // faults are over by then
+    EXPECT_EQ(bytes, undisturbed());  // no faults are left by then
 }
 TEST_F(GpuMovie, DISABLED_in_a_child_survives_with_one_thread) {
     LocalizeOptions how = options(Backend::gpu);
     how.threads = 1, how.fit.emitters = 1;
     const std::string bytes = bytes_of_run(how);
-    EXPECT_EQ(bytes, bytes_of_run(how));  // faults are over by then
+    EXPECT_EQ(bytes, bytes_of_run(how));  // no faults are left by then
 }
 TEST_F(GpuMovie, DISABLED_in_a_child_falls_back) {
     LocalizeResult result;
@@ -215,11 +215,11 @@ TEST_F(GpuMovie, survives_every_fault) {
     }
 }
 
-// First until it takes a frame at a time, then once more, for a frame after those that it has done.
+// Memory fails until only one frame is processed at a time, and once more for a frame after completed frames.
 TEST_F(GpuMovie, frames_are_done_once_where_memory_fails_twice) {
     if (!gpu::test::set_stranger()) GTEST_SKIP() << "a real driver does not fail on demand";
     struct Calls {
-        int first, count, again;  // five are one attempt
+        int first, count, again;  // five failures are one attempt
     };
     int cases = 0;
     for (const auto& [first, count, again] : {Calls{16, 15, 53}, {16, 20, 60}, {20, 15, 78}}) {

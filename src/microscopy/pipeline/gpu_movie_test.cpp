@@ -1,4 +1,4 @@
-// Movies localized on a GPU, real or simulated: the CPU's localizations.
+// Movies localized on a real or simulated GPU equal the CPU's localizations.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <filesystem>
@@ -16,14 +16,14 @@ using namespace gpu_movie;
 using test::read_bytes;
 
 void compare(const FrameBlock& block, const Camera& by, LocalizeOptions how, std::size_t least, float part = 1e-3f,
-             std::size_t most_alone = 3) {
+             std::size_t max_unpaired = 3) {
     const auto run = [&](Backend backend) {
         how.backend = backend;
         return localize_frames(*memory_movie(block), by, how);
     };
     const Localizations cpu = run(Backend::cpu), gpu = run(Backend::gpu);
     EXPECT_GE(cpu.size(), least);
-    expect_same(cpu, gpu, part, most_alone);
+    expect_same(cpu, gpu, part, max_unpaired);
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ TEST_F(GpuMovie, gives_the_cpu_s_localizations_of_frames_with_unusable_pixels) {
     }
 }
 
-TEST_F(GpuMovie, tells_borders_of_zeros) {
+TEST_F(GpuMovie, reports_borders_of_zeros) {
     FrameBlock block = simulated(camera());
     auto* counts = reinterpret_cast<std::uint16_t*>(block.bytes.data());
     for (int k = 0; k < frames * width * height; ++k)
@@ -110,9 +110,9 @@ TEST_F(GpuMovie, gives_the_cpu_s_localizations_of_crowded_frames) {
 TEST_F(GpuMovie, gives_the_cpu_s_localizations_fitted_together) {
     LocalizeOptions how = options(Backend::gpu);
     how.fit.emitters = any_emitters;
-    // Of a group's many parameters one is more often so close to the tolerance that rounding decides on another
-    // iteration, and those of close pairs converge by less than a factor of two each. In the densest movie 2 rows in
-    // 1,000 differ for that reason (10 seeds), a few of a group at once.
+    // Rounding may decide whether a parameter that is close to the tolerance needs another iteration. This is more
+    // likely with the many parameters of a group. Parameters of close pairs converge by less than a factor of two per
+    // iteration. In the densest movie, 2 rows in 1,000 differ for that reason (10 seeds), a few of a group together.
     how.fit.tolerance = 1e-3f;
     const float part = 1e-2f;
     compare(simulated(camera(), 15), camera(), how, 300, part);
@@ -142,11 +142,11 @@ TEST_F(GpuMovie, gives_the_cpu_s_localizations_of_real_movies) {
     }
 }
 
-TEST_F(GpuMovie, says_what_was_done) {
+TEST_F(GpuMovie, reports_what_was_done) {
     LocalizeOptions how = options(Backend::gpu);
     LocalizeResult result;
     bytes_of_run(how, &result);
-    EXPECT_GT(result.fit.bytes_up, std::int64_t(frames) * width * height * 2);  // groups, too
+    EXPECT_GT(result.fit.bytes_up, std::int64_t(frames) * width * height * 2);  // includes uploads of groups
     how.fit.emitters = 1;
     bytes_of_run(how, &result);
     EXPECT_TRUE(result.complete);
@@ -158,7 +158,7 @@ TEST_F(GpuMovie, says_what_was_done) {
     EXPECT_NEAR(result.noise_check, 1, 4 * test::noise_check_error(width, height, 8, frames));
 }
 
-TEST_F(GpuMovie, automatic_says_how_it_decided) {
+TEST_F(GpuMovie, automatic_reports_its_decision) {
     LocalizeOptions how = options(Backend::automatic);
     how.always_gpu = false;
     std::vector<std::string> told;

@@ -1,4 +1,4 @@
-// Lends parts of GPUs to threads, repeats what failed, and withdraws GPUs that fail or give way.
+// Lends parts of GPUs to threads, repeats failed work, and withdraws GPUs that fail or give way.
 // SPDX-License-Identifier: MIT
 #include "pipeline/gpus_in_use.hpp"
 
@@ -12,7 +12,7 @@
 namespace glint {
 namespace {
 
-/// Ends `run` if its GPU gave way.
+/// Ends `run` when the GPU of its thread gives way.
 struct GaveWay : gpu::GpuError {
     GaveWay() : GpuError(0, "the GPU was given back to others") {}
 };
@@ -20,7 +20,7 @@ struct GaveWay : gpu::GpuError {
 template <class Part>
 constexpr bool is_upload = std::is_same_v<Part, FrameUpload>;
 
-/// How many parts of this kind are borrowed.
+/// Returns how many parts of this kind are borrowed.
 template <class Part>
 std::size_t& lent(GpuInUse& gpu) {
     return is_upload<Part> ? gpu.uploading : gpu.busy;
@@ -43,8 +43,8 @@ void GpusInUse::withdraw(GpuInUse& gpu) {
     changed_.notify_all();
 }
 
-/// Waits for an idle part, of the GPU `of` or of any. If none is left, rethrows why. If the GPU whose thread runs `run`
-/// leaves, throws GaveWay, so that `run` ends and another GPU's thread can begin.
+/// Waits for an idle part of the GPU `of`, or of any GPU if `of` is null. If no GPU is left, rethrows the failure.
+/// Throws GaveWay if the GPU whose thread runs `run` leaves, so that `run` ends and another GPU's thread can start it.
 template <class Part>
 GpusInUse::Borrowed<Part> GpusInUse::borrow(const GpuInUse* of) {
     std::unique_lock lock(mutex_);
@@ -93,7 +93,8 @@ void GpusInUse::throw_if_failed(const GpuInUse& gpu) const {
     if (gpu.failure) std::rethrow_exception(gpu.failure);
 }
 
-/// For a thread that has borrowed a part. Returns false if there is nobody to wait for.
+/// For a thread that has borrowed a part: waits until another part is put back. Returns false if no other part is
+/// borrowed that could be put back.
 template <class Part>
 bool GpusInUse::wait_for_memory(GpuInUse& gpu, std::unique_lock<std::mutex>& lock) {
     const std::size_t oneself = is_upload<Part> ? 0 : 1;
@@ -112,9 +113,9 @@ void GpusInUse::free_memory_of(GpuInUse& gpu) {
     });
 }
 
-/// Without memory the work is tried again when another part was put back. If all others wait for memory, it is tried
-/// once more after the idle parts have freed theirs. If that did not help, uploads are lent one at a time, and who
-/// works on one puts it back first.
+/// If memory runs out, the work is repeated after another part was put back. If all other parts wait for memory too, it
+/// is repeated once after the idle parts have freed theirs. If that does not help, uploads are lent one at a time, and
+/// a caller that holds an upload must put it back first.
 template <class Part>
 void GpusInUse::on_one_of(const GpuInUse* of, const Work<Part>& work) {
     for (bool done = false, freed = false, freed_alone = false; !done;) {
@@ -137,9 +138,9 @@ void GpusInUse::on_one_of(const GpuInUse* of, const Work<Part>& work) {
             const bool again = std::exchange(freed, true);
             if (again) gpu.one_upload = true;
             free_memory_of(gpu);
-            freed_alone = again && !others_upload;  // nobody begins another upload from here on
+            freed_alone = again && !others_upload;  // no other upload starts from here on
             if (again && others_upload && of) throw;
-        } catch (const GaveWay&) {  // by a borrow() within
+        } catch (const GaveWay&) {  // thrown by a borrow() within `work`
             const std::lock_guard lock(mutex_);
             put_back(borrowed);
             if (runner_leaves()) throw;
@@ -159,7 +160,8 @@ template void GpusInUse::on_one_of(const GpuInUse*, const Work<FrameUpload>&);
 template void GpusInUse::on_one_of(const GpuInUse*, const Work<GpuLocalizer>&);
 template void GpusInUse::on_one_of(const GpuInUse*, const Work<JointOnGpu>&);
 
-/// Calls run(), unlocked, until all is done or no GPU is left; other errors end all work, and are thrown.
+/// Calls run() without the lock until all work is done or no GPU is left. Errors other than those of GPUs end all work
+/// and are thrown.
 void GpusInUse::run_with(GpuInUse& gpu, const std::function<void()>& run, std::unique_lock<std::mutex>& lock) {
     runner_ = &gpu;
     lock.unlock();
@@ -172,7 +174,8 @@ void GpusInUse::run_with(GpuInUse& gpu, const std::function<void()>& run, std::u
         run();
     } catch (const gpu::GpuError&) {
         stop(false);
-        fail(gpu, std::current_exception());  // unless a part did: it was before any was borrowed
+        // has no effect if a part has failed already; otherwise no part was borrowed yet
+        fail(gpu, std::current_exception());
         return;
     } catch (...) {
         stop(true);

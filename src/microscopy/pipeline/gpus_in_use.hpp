@@ -1,4 +1,4 @@
-// The GPUs that localize a movie together: they may join and leave, and threads borrow their parts.
+// The GPUs that localize a movie together. GPUs may join and leave; threads borrow their parts.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,26 +15,26 @@
 
 namespace glint {
 
-/// Finished when serve() has run `run` to its end. A Part is a FrameUpload, a GpuLocalizer or a JointOnGpu.
-/// Thread-safe.
+/// The workload is finished when serve() has run `run` to its end. A Part is a FrameUpload, a GpuLocalizer or a
+/// JointOnGpu. Thread-safe.
 class GpusInUse final : public offload::Workload {
   public:
-    /// Lends the GPU's parts until the work is finished, the GPU fails or gives way; call it on a thread for each GPU.
-    /// If no other thread does, runs `run`, which borrows parts of all GPUs by on_one_of(). Throws gpu::GpuError if
-    /// this GPU failed: others repeat its work; other exceptions of `run` end all work. When it returns or throws, no
-    /// part of the GPU is borrowed.
+    /// Lends the GPU's parts until the work is finished, or until the GPU fails or gives way. Call it on a thread for
+    /// each GPU. If no other thread does so, runs `run`, which borrows parts of all GPUs through on_one_of(). Throws
+    /// gpu::GpuError if this GPU failed; other GPUs repeat its work. Other exceptions of `run` end all work. When it
+    /// returns or throws, no part of the GPU is borrowed.
     void serve(GpuInUse& gpu, const std::function<void()>& run);
 
     /// Returns the number of fits.
     template <class Part>
     using Work = std::function<std::int64_t(GpuInUse&, Part&)>;
-    /// Calls work(gpu, part) with an idle part of the GPU `of`, or of any GPU if `of` is null; waits for one. After a
-    /// GPU error another part repeats it. Throws gpu::GpuError if no GPU is left; and gpu::OutOfMemory if `of` has no
-    /// memory while several uploads are borrowed: then the caller's upload must be put back first.
+    /// Waits for an idle part of the GPU `of`, or of any GPU if `of` is null, and calls work(gpu, part). After a GPU
+    /// error, the work is repeated with another part. Throws gpu::GpuError if no GPU is left. Throws gpu::OutOfMemory
+    /// if `of` has no memory while several uploads are borrowed: the caller must then put its upload back first.
     template <class Part>
     void on_one_of(const GpuInUse* of, const Work<Part>& work);
 
-    /// Rethrows why the GPU failed or gives way.
+    /// Rethrows the failure of a GPU that failed or gives way.
     void throw_if_failed(const GpuInUse& gpu) const;
 
   private:
@@ -63,7 +63,7 @@ class GpusInUse final : public offload::Workload {
     void run_with(GpuInUse& gpu, const std::function<void()>& run, std::unique_lock<std::mutex>& lock);
     template <class Part>
     Borrowed<Part> borrow(const GpuInUse* of);
-    // With mutex_ held:
+    // Require mutex_:
     void withdraw(GpuInUse& gpu);
     template <class Part>
     void put_back(const Borrowed<Part>& borrowed);
@@ -78,7 +78,7 @@ class GpusInUse final : public offload::Workload {
     std::vector<GpuInUse*> gpus_;
     std::exception_ptr last_failure_;
     bool ended_ = false;
-    GpuInUse* runner_ = nullptr;  // whose thread runs `run`
+    GpuInUse* runner_ = nullptr;  // the GPU whose thread runs `run`
 };
 
 }  // namespace glint

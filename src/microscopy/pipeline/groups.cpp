@@ -1,4 +1,4 @@
-// Groups of windows: who shares pixels, their pixels, and their fits, frame by frame or many frames at once.
+// Finds groups of windows that share pixels, and fits them frame by frame or in many frames simultaneously.
 // SPDX-License-Identifier: MIT
 #include "pipeline/groups.hpp"
 
@@ -17,8 +17,8 @@
 namespace glint {
 namespace {
 
-/// Throws Cancelled a second after a stop. Frames at hand are finished if that is soon done; heaps of molecules with
-/// many parameters may take far longer.
+/// Throws Cancelled a second after a stop. This lets quick frames finish; large groups with many parameters may take
+/// far longer.
 class Patience {
   public:
     explicit Patience(const StopFlag* stop) : stop_(stop) {}
@@ -35,7 +35,7 @@ class Patience {
     std::chrono::steady_clock::time_point at_{};
 };
 
-/// Puts the groups that are left to the CPU first. Returns how many.
+/// Moves the groups that are left to the CPU to the front. Returns their number.
 std::size_t part_for_cpu(std::vector<JointCut>& cuts, int shapes) {
     const auto for_gpu = std::stable_partition(cuts.begin(), cuts.end(), [&](const JointCut& cut) {
         return shapes > 0 && cut.fit->emitters.size() >= many_molecules;
@@ -73,7 +73,7 @@ std::vector<std::span<std::size_t>> groups_of(const Rois& rois, std::span<std::s
                            parent[std::max(root(k), root(other))] = std::min(root(k), root(other));
                    });
     }
-    std::vector<std::pair<std::size_t, std::size_t>> by_root;  // the group's first, and a window of it
+    std::vector<std::pair<std::size_t, std::size_t>> by_root;  // (first window of the group, window)
     by_root.reserve(windows.size());
     for (std::size_t k = 0; k < windows.size(); ++k) by_root.emplace_back(root(k), windows[k]);
     std::sort(by_root.begin(), by_root.end());
@@ -89,6 +89,7 @@ std::vector<std::span<std::size_t>> groups_of(const Rois& rois, std::span<std::s
 }
 
 double light_reach_px(const PsfInDouble& psf, const Emitter& emitter) {
+    if (const double reach = psf.reach_px(); reach > 0) return reach;
     const PsfWidths w = psf.widths(emitter.theta.data() + 4);
     return double(light_reach_widths) * std::max(w.x_px, w.y_px) + double(light_reach_more_px);
 }
@@ -111,7 +112,7 @@ std::vector<std::uint32_t> fit_groups(const Rois& rois, const Rois& wide, const 
     Patience patience(stop);
     std::vector<FrameGroups> frames;
     std::vector<JointCut> cuts;
-    // A GPU's teams want the groups of many frames at once; the host's caches want few.
+    // A GPU's teams need the groups of many frames in one launch; the CPU's caches work best with few.
     const std::size_t at_once = on_gpu ? std::size_t(1) << 16 : 1, windows = rois.frame.size();
     for (std::size_t begin = 0, end; begin < windows; begin = end) {
         int turns = 0;

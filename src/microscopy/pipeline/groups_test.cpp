@@ -1,5 +1,5 @@
-// Where shapes are fitted, large groups are left to the CPU while a GPU fits the others; the rows are those of the CPU
-// alone.
+// If shapes are fitted, large groups are left to the CPU while a GPU fits the other groups. The rows equal those of the
+// CPU alone.
 // SPDX-License-Identifier: MIT
 #include "pipeline/groups.hpp"
 
@@ -20,7 +20,7 @@ using namespace glint;
 
 namespace {
 
-/// Spots of crowded frames, fitted alone.
+/// Spots of crowded frames, fitted separately.
 struct Crowd {
     explicit Crowd(PsfModel model) : job(make_job(info(), camera, options(model))), found(job) {
         const FrameBlock block = test::simulated_frames(camera, edge, edge, frames, 0.015 * edge * edge);
@@ -104,7 +104,7 @@ TEST(Groups, are_of_windows_that_share_pixels) {
         return std::abs(rois.x_corner[a] - rois.x_corner[b]) < rois.size &&
                std::abs(rois.y_corner[a] - rois.y_corner[b]) < rois.size;
     };
-    std::vector<std::size_t> least(first + count);  // of those that are reached over shared pixels
+    std::vector<std::size_t> least(first + count);  // lowest window number among the windows connected by shared pixels
     std::iota(least.begin(), least.end(), std::size_t(0));
     for (bool changed = true; std::exchange(changed, false);)
         for (std::size_t a = first; a < least.size(); ++a)

@@ -1,4 +1,4 @@
-// Sums with Gaussian weights, along rows and columns; marked places patch by patch.
+// Computes Gaussian-weighted sums along rows and columns; handles marked pixels patch by patch.
 // SPDX-License-Identifier: MIT
 #include "pipeline/light_maps.hpp"
 
@@ -12,7 +12,7 @@
 namespace glint {
 namespace {
 
-/// Smooths a row at places in ascending order, several that are close at a time.
+/// Smooths a row at ascending positions, several close ones together.
 class SmoothedRow {
   public:
     SmoothedRow(const Smoothing& smoothing, const float* row) : smoothing_(smoothing), row_(row) {}
@@ -31,7 +31,7 @@ class SmoothedRow {
     std::array<float, Smoothing::places_together> sums_{};
 };
 
-/// Marked places that touch each other along rows and columns, patch by patch; each in the order of pixels.
+/// Returns the patches of marked pixels that touch each other along rows and columns, each in pixel order.
 std::vector<std::vector<std::uint32_t>> patches_of(const std::vector<std::uint32_t>& places, int width) {
     std::vector<std::size_t> parent(places.size());
     std::iota(parent.begin(), parent.end(), std::size_t(0));
@@ -57,7 +57,7 @@ std::vector<std::vector<std::uint32_t>> patches_of(const std::vector<std::uint32
     return patches;
 }
 
-/// Makes marked places as smooth as their edge allows (Laplace's equation).
+/// Smooths the marked pixels within the limits that the unmarked pixels around them set (Laplace's equation).
 void relax(const std::vector<LightMap*>& maps, const std::vector<std::uint32_t>& places, const FrameField& field) {
     constexpr int sweeps = 60;
     const std::size_t width = std::size_t(field.width), last = maps.front()->size() - width;
@@ -134,7 +134,7 @@ void fill_marked(const std::vector<LightMap*>& maps, const std::vector<std::uint
     for (LightMap* map : maps)
         for (const std::uint32_t k : places) (*map)[k] = 0;
     const std::size_t width = std::size_t(field.width);
-    std::vector<std::size_t> row_begin{0};  // of each row's places
+    std::vector<std::size_t> row_begin{0};  // first place of each row
     for (std::size_t y = 1; y <= std::size_t(field.height); ++y)
         row_begin.push_back(
             std::size_t(std::lower_bound(places.begin() + std::ptrdiff_t(row_begin.back()), places.end(), y * width) -

@@ -1,4 +1,4 @@
-// Maps of a movie's frame: smoothed, and continued over places that are marked.
+// Maps of a movie's frame: smoothed, and interpolated over marked pixels.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,7 +13,7 @@ namespace glint {
 /// Light of each pixel, e-, C order.
 using LightMap = std::vector<float>;
 
-/// The size of maps, and the PSF's width.
+/// The size of the maps, and the PSF's width.
 struct FrameField {
     int width, height;
     double spot_width_px;
@@ -26,7 +26,7 @@ class Smoothing {
     Smoothing(const FrameField& field, double blur_px);
     int radius() const { return radius_; }
 
-    /// Adds columns [begin, end) of the rows around y, each with its weight, to a row of zeros. `value(p)`: of a pixel.
+    /// Adds columns [begin, end) of the weighted rows around y to a row of zeros. `value(p)`: value of pixel p.
     template <class Value>
     void down(int y, int begin, int end, const Value& value, float* to) const {
         for (int k = -radius_; k <= radius_; ++k) {
@@ -35,12 +35,13 @@ class Smoothing {
             for (int x = begin; x < end; ++x) to[x] += weight * value(from + std::size_t(x));
         }
     }
-    /// Smooths the result of down() along x, at one place.
+    /// Smooths a result of down() along x, at one position.
     float across(const float* row, int x) const;
-    /// Does so at several places from x on, in the same time. Returns false if they reach beyond the frame.
+    /// Like across(), at several positions from x on, in the time of one. Returns false if they extend beyond the
+    /// frame.
     static constexpr int places_together = 8;
     bool across(const float* row, int x, std::array<float, places_together>& sums) const;
-    /// Does so at all x, and adds the result to a row of zeros.
+    /// Like across(), at all x; adds the result to a row of zeros.
     void across(const float* row, float* to) const;
 
   private:
@@ -49,10 +50,10 @@ class Smoothing {
     std::vector<float> weights_;
 };
 
-/// Smoothed with a Gaussian.
+/// Returns the map smoothed with a Gaussian.
 LightMap blurred(const LightMap& map, const FrameField& field, double blur_px);
 
-/// Continues maps over marked places from what is around them: a mean with Gaussian weights, which is then made smooth.
+/// Fills marked pixels from their surroundings: with a Gaussian-weighted mean, which is then smoothed.
 void fill_marked(const std::vector<LightMap*>& maps, const std::vector<std::uint8_t>& marks, const FrameField& field);
 
 }  // namespace glint

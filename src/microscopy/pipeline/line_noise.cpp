@@ -1,4 +1,4 @@
-// Covariance of the medians of two halves of each column, and of each row.
+// Estimates the covariance of the medians of the two halves of each column, and of each row.
 // SPDX-License-Identifier: MIT
 #include "pipeline/line_noise.hpp"
 
@@ -17,12 +17,12 @@
 namespace glint {
 namespace {
 
-constexpr int least_edge = 32, most_edge = 128;  // px of a frame that are looked at
-constexpr std::int64_t most_line_frames = 4;
-constexpr double least_factor = 1.05, standard_errors = 5;
+constexpr int min_edge = 32, max_edge = 128;  // part of a frame that is used, px
+constexpr std::int64_t max_line_frames = 4;
+constexpr double min_factor = 1.05, standard_errors = 5;
 constexpr double variance_factor = 6;  // the sum of the squares of 1, -2 and 1
 
-/// The median of finite values, NaN if most are missing.
+/// Returns the median of the finite values; NaN if most are not finite.
 double median_of_finite(std::vector<float>& values) {
     const std::size_t all = values.size();
     std::erase_if(values, [](float value) { return !std::isfinite(value); });
@@ -36,11 +36,11 @@ double difference(const std::vector<double>& values, std::size_t k) {
 }  // namespace
 
 void LineNoiseSum::add(std::span<const float> photoelectrons) {
-    const int columns = std::min(width_, most_edge), rows = std::min(height_, most_edge);
-    if (columns < least_edge || rows < least_edge) return;
+    const int columns = std::min(width_, max_edge), rows = std::min(height_, max_edge);
+    if (columns < min_edge || rows < min_edge) return;
     const auto at = [&](int x, int y) { return photoelectrons[std::size_t(y) * std::size_t(width_) + std::size_t(x)]; };
     std::vector<float> values;
-    // Spots lie in one half or the other, so noise and spots of the two halves are independent.
+    // A spot lies in only one half, so spots and pixel noise of the two halves are independent.
     const auto add_lines = [&](int lines, int along, const auto& pixel, Products& to) {
         std::vector<double> halves[2];
         for (int half = 0; half < 2; ++half)
@@ -67,9 +67,9 @@ void LineNoiseSum::add(std::span<const float> photoelectrons) {
 
 LineNoise LineNoiseSum::result() const {
     LineNoise noise;
-    if (frames_ == 0 || columns_.count < least_edge || rows_.count < least_edge) return noise;
+    if (frames_ == 0 || columns_.count < min_edge || rows_.count < min_edge) return noise;
     const auto mean = [](const Products& of) { return of.sum / of.count; };
-    // Neighbouring differences share values: their products count for half.
+    // Neighbouring differences share values, so their products count half.
     const auto error = [](const Products& of) {
         const double middle = of.sum / of.count;
         return std::sqrt(std::max(of.squares / of.count - middle * middle, 0.0) / (of.count / 2));
@@ -86,8 +86,8 @@ LineNoise measure_line_noise(Movie& movie, const LocalizeJob& job, std::int64_t 
     LineNoiseSum sum(width, height);
     AlignedFloats photoelectrons(std::size_t(width) * std::size_t(height));
     FrameBlock block;
-    // A pipe keeps its first frames alone.
-    const std::int64_t count = std::min(most_line_frames, frames);
+    // A pipe keeps only its first frames.
+    const std::int64_t count = std::min(max_line_frames, frames);
     const bool is_pipe = movie.info().files.empty();
     for (std::int64_t n = 0; n < count; ++n) {
         try {
@@ -102,22 +102,20 @@ LineNoise measure_line_noise(Movie& movie, const LocalizeJob& job, std::int64_t 
 }
 
 std::string line_noise_warning(const LineNoise& noise, double spot_width_px) {
-    // A spot on much background is weighted by its image, which is as good as 2 sqrt(pi) widths in rows of equal
-    // weight; the noise that they share does not average out.
+    // On high background, a spot is weighted by its image, which is equivalent to 2 sqrt(pi) widths of equally weighted
+    // rows. The shared noise does not average out.
     const double rows_of_spot = 2 * std::sqrt(std::numbers::pi) * spot_width_px;
     const auto factor = [&](double shared, double error) {
         if (!(shared > standard_errors * error) || !(noise.pixels > 0)) return 1.0;
         return std::sqrt(1 + rows_of_spot * shared / noise.pixels);
     };
     const double along_x = factor(noise.columns, noise.columns_error), along_y = factor(noise.rows, noise.rows_error);
-    if (std::max(along_x, along_y) < least_factor) return "";
+    if (std::max(along_x, along_y) < min_factor) return "";
     const bool is_x = along_x >= along_y;
     return fmt::format(
-        "the pixels of a {} share noise of {:.2g} e- (standard deviation) beside their own of {:.2g} e-, which the "
-        "noise "
-        "check of single pixels cannot see: errors along {} are up to {:.1f} times those stated. What is the same in "
-        "all "
-        "frames, maps of `glint calibrate camera` remove",
+        "the pixels of a {} share noise of {:.2g} e- (standard deviation) in addition to their own of {:.2g} e-. The "
+        "noise check of single pixels cannot detect it: errors along {} are up to {:.1f} times those stated. If the "
+        "pattern is the same in all frames, maps of `glint calibrate camera` remove it",
         is_x ? "column" : "row", std::sqrt(is_x ? noise.columns : noise.rows), std::sqrt(noise.pixels),
         is_x ? "x" : "y", is_x ? along_x : along_y);
 }

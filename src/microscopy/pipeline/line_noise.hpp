@@ -13,12 +13,12 @@ namespace glint {
 
 /// Variances, e-^2 per px.
 struct LineNoise {
-    double columns = 0, columns_error = 0;  ///< shared by the pixels of a column, with its standard error
+    double columns = 0, columns_error = 0;  ///< shared by the pixels of a column; standard error
     double rows = 0, rows_error = 0;
-    double pixels = 0;  ///< of single pixels, beside these
+    double pixels = 0;  ///< of single pixels, without the shared noise
 };
 
-/// Of frames of width x height photoelectrons, each at least 32 px in both directions; NaN are left out.
+/// Accumulates frames of width x height photoelectrons, at least 32 px in both directions. Ignores NaN.
 class LineNoiseSum {
   public:
     LineNoiseSum(int width, int height) : width_(width), height_(height) {}
@@ -34,11 +34,11 @@ class LineNoiseSum {
     double pixels_ = 0, frames_ = 0;
 };
 
-/// From up to 4 of the movie's `frames` that were localized, from the first on. Frames that cannot be read, as those
-/// of a pipe, are passed over.
+/// Measures up to 4 of the movie's `frames` localized frames, from the first on. Skips unreadable frames, including
+/// those a pipe no longer holds.
 LineNoise measure_line_noise(Movie& movie, const LocalizeJob& job, std::int64_t frames);
 
-/// For a person: how great the shared noise is, and what it does to the precision. Empty if it does little.
+/// Returns a warning with the size of the shared noise and its effect on the precision. Empty if the effect is small.
 std::string line_noise_warning(const LineNoise& noise, double spot_width_px);
 
 }  // namespace glint

@@ -1,4 +1,4 @@
-// Noise that columns or rows share is measured, beside spots, gradients and missing pixels.
+// Noise shared by columns or rows is measured correctly beside spots, gradients and missing pixels.
 // SPDX-License-Identifier: MIT
 #include "pipeline/line_noise.hpp"
 
@@ -56,7 +56,7 @@ TEST(LineNoise, is_none_in_independent_pixels) {
     }
 }
 
-TEST(LineNoise, of_columns_and_of_rows_is_told_apart) {
+TEST(LineNoise, of_columns_and_of_rows_is_distinguished) {
     for (const bool has_spots : {false, true}) {
         // The variance of 94 columns in 8 frames is known to sqrt(2 / 752) = 5 %, and half of the differences are
         // independent.

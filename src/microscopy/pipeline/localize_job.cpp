@@ -26,10 +26,11 @@
 namespace glint {
 namespace {
 
-// How far from its spot's pixel a fit may end, beyond its own standard error. This drops under 0.5 % of correct fits
-// from 100 photons up (1 % for dim spots 2 px wide); other fits that it drops went to a neighbour or to noise.
+// Maximum distance between a fit and its spot's pixel, beyond the fit's own standard error. This drops under 0.5 % of
+// correct fits from 100 photons up (1 % for dim spots 2 px wide). The other fits that it drops moved to a neighbour or
+// to noise.
 constexpr double stay_widths = 1;
-constexpr double half_diagonal_px = 0.71;  // of a pixel: the spot may be anywhere in it
+constexpr double half_diagonal_px = 0.71;  // the spot may be anywhere in its pixel
 
 FrameRange checked_range(const MovieInfo& movie, FrameRange range) {
     if (movie.frames == unknown_frames) {
@@ -62,8 +63,8 @@ std::string quoted(const std::string& text) {
     return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-/// The processing step as a YAML mapping, with Picasso's keys where it has them. No times, no thread counts: the
-/// same input gives the same bytes.
+/// Returns the processing step as a YAML mapping, with Picasso's keys if Picasso defines them. Contains no times and no
+/// thread counts: the same input gives the same bytes.
 std::string history_of(const MovieInfo& movie, const LocalizeJob& job) {
     const LocalizeOptions& options = job.options;
     const FrameRange frames = job.frames;
@@ -75,7 +76,7 @@ std::string history_of(const MovieInfo& movie, const LocalizeJob& job) {
         "Threshold (standard deviations): {}\n"
         "{}: {}\n"
         "First frame: {}\n",
-        version(), quoted(movie.name), name_of(options.psf.model), options.roi_size, options.threshold,
+        version(), quoted(movie.name), to_name(options.psf.model), options.roi_size, options.threshold,
         options.fit.emitters == 1 ? "Rounds with neighbours" : "Fitted together, PSF misfit",
         options.fit.emitters == 1 ? double(options.neighbor_rounds) : options.fit.psf_misfit, frames.begin);
     if (frames.end != unknown_end) text += fmt::format("Last frame: {}\n", frames.end - 1);
@@ -86,7 +87,7 @@ std::string history_of(const MovieInfo& movie, const LocalizeJob& job) {
     return text + job.made_with;
 }
 
-/// One fit of an empty ROI: checks the options of the fit and shows which columns the model has.
+/// Makes one fit of an empty ROI: checks the options of the fit and shows which columns the model has.
 Localizations template_row(const LocalizeJob& job, const MovieInfo& movie) {
     Rois roi = make_rois(job.camera, job.options.roi_size);
     roi.pixels.assign(std::size_t(roi.size) * roi.size, 0);
@@ -109,7 +110,7 @@ FitOptions single_fits(const LocalizeJob& job) {
     FitOptions options;
     static_cast<FitSettings&>(options) = job.options.fit;
     static_cast<Placement&>(options) = job.options;
-    options.emitters = 1, options.psf_misfit = usual_misfit;
+    options.emitters = 1, options.psf_misfit = default_misfit;
     options.backend = Backend::cpu, options.threads = 1;
     return options;
 }
@@ -135,7 +136,7 @@ void set_saturation(LocalizeJob& job, double saturation_adu) {
 }
 
 float saturated_from_e(const LocalizeJob& job, std::size_t pixel) {
-    constexpr float half = 0.5f;  // counts of floats are rounded
+    constexpr float half = 0.5f;  // floating-point counts are rounded
     const CameraView::Pixel of = job.camera.pixel(pixel);
     return (float(job.pixels.saturation_adu) - half - of.offset_adu) * of.factor_e_per_adu;
 }
@@ -148,15 +149,16 @@ LocalizeJob make_job(const MovieInfo& movie, const Camera& camera, const Localiz
                     .options = options,
                     .frames = checked_range(movie, options.frames)};
     if (options.psf.table)
-        check_psf(options.psf, options.pixel_size_nm);  // its width is that of another camera's pixels
+        check_psf(options.psf, options.pixel_size_nm);  // psf.sigma_nm holds for the pixels of another camera
     if (options.region &&
         (options.region->region.width != movie.width || options.region->region.height != movie.height))
         throw OptionError(fmt::format("{}: has frames of {}x{} px, and the region has {}x{}", movie.name, movie.width,
                                       movie.height, options.region->region.width, options.region->region.height));
     job.pixels = pixels;
     set_saturation(job, pixels.saturation_adu);
-    if (options.threshold == 0) job.options.threshold = threshold_of(job.camera, {});  // files say what was used
-    if (options.fit.psf_misfit == learn_misfit) job.options.fit.psf_misfit = usual_misfit;
+    // output files record the threshold used
+    if (options.threshold == 0) job.options.threshold = threshold_of(job.camera, {});
+    if (options.fit.psf_misfit == learn_misfit) job.options.fit.psf_misfit = default_misfit;
     if (options.roi_size == 0) job.options.roi_size = default_roi_size(options.psf, options.pixel_size_nm);
     const int wanted = options.threads > 0 ? options.threads : environment::threads();
     job.threads = tbb_threads(wanted);
@@ -166,9 +168,9 @@ LocalizeJob make_job(const MovieInfo& movie, const Camera& camera, const Localiz
                                        calibration_warning(options.psf, job.options.roi_size, options.pixel_size_nm)})
         if (!warning.empty() && options.warn) options.warn(warning);
     set_reach(job);
-    if (options.neighbor_rounds < 0 || options.neighbor_rounds > most_neighbor_rounds)
-        throw OptionError(fmt::format("{} rounds with neighbours: give 0 (none) to {}; 3 are usual",
-                                      options.neighbor_rounds, most_neighbor_rounds));
+    if (options.neighbor_rounds < 0 || options.neighbor_rounds > max_neighbor_rounds)
+        throw OptionError(fmt::format("{} rounds with neighbours: give 0 (none) to {}; the default is 3",
+                                      options.neighbor_rounds, max_neighbor_rounds));
     if (options.fit.emitters != 1 && options.fit.emitters != any_emitters)
         throw OptionError(
             fmt::format("{} emitters: give 1, or any number of them (`emitters=auto`)", options.fit.emitters));
@@ -178,7 +180,7 @@ LocalizeJob make_job(const MovieInfo& movie, const Camera& camera, const Localiz
     Detector(job.camera, detect_options(job));
     job.like = template_row(job, movie);
     job.like.frames = movie.frames;
-    job.made_with = provenance_of(options.psf) + provenance_of(camera);
+    job.made_with = psf_file_line(options.psf, options.psf_file) + provenance_of(options.psf) + provenance_of(camera);
     if (!pixels.defective.empty())
         job.made_with += fmt::format("Defective pixels found and left out: {}\n", pixels.defective.size());
     if (pixels.saturation_adu > 0) job.made_with += fmt::format("Saturation (ADU): {:g}\n", pixels.saturation_adu);
@@ -195,7 +197,7 @@ void set_known_light(LocalizeJob& job, const MovieInfo& movie, const StaticBackg
     if (light_e.empty()) return;
     job.background.is_known = true;
     job.camera = with_known_light(job.camera, light_e);
-    set_saturation(job, job.pixels.saturation_adu);  // in the photoelectrons that are left
+    set_saturation(job, job.pixels.saturation_adu);  // in photoelectrons after subtraction of the known light
     job.known_light = std::make_shared<const std::vector<float>>(std::move(light_e));
     job.made_with += fmt::format("Static background: known light of up to {:.1f} e-, from {} frames\n",
                                  background.max_e, background.frames);

@@ -1,4 +1,4 @@
-// What the lone spots of a movie say about the PSF: their residual images, and the width that fits them best.
+// Estimates PSF properties from a movie's lone spots: their residual images, and the width that fits them best.
 // SPDX-License-Identifier: MIT
 #include "pipeline/lone_spots.hpp"
 
@@ -34,22 +34,23 @@
 namespace glint {
 namespace {
 
-constexpr std::int64_t most_looked_at = 64, most_pixels_looked_at = std::int64_t(1) << 26;
-constexpr std::size_t enough_lone_spots = 200, least_lone_spots = 20;
-constexpr double most_misfit = 0.5;
+constexpr std::int64_t max_scanned_frames = 64, max_scanned_pixels = std::int64_t(1) << 26;
+constexpr std::size_t enough_lone_spots = 200, min_lone_spots = 20;
+constexpr double max_misfit = 0.5;
 
-/// Spots that differ from each other by this share of a width or more differ by more than pairs and noise.
+/// If spots differ from each other by at least this share of a width, pairs and noise do not explain it.
 constexpr double notable_scatter = 0.08;
 
-/// Unresolved pairs in crowds may cause a misfit of the width up to this.
-constexpr double most_by_pairs = 0.12;
+/// Maximum misfit of the width that unresolved pairs in crowds may cause.
+constexpr double max_pair_width = 0.12;
 
-/// Above, half of the lone spots are pairs, and more that is light of several molecules.
-constexpr double most_density_per_px = 0.009;
+/// At higher densities, half of the lone spots are pairs, and more contain light of several molecules.
+constexpr double max_density_per_px = 0.009;
 
-/// What a model says of a lone spot's width.
+/// How the model treats the width of a lone spot.
 enum class WidthKind { given, free, other };
 WidthKind kind_of(PsfModel model) {
+    if (is_measured(model)) return WidthKind::other;
     const auto shape = shape_parameters_of(model);
     if (shape.empty()) return WidthKind::given;
     const auto is_width = [](const ShapeParameter& one) {
@@ -58,33 +59,33 @@ WidthKind kind_of(PsfModel model) {
     return std::all_of(shape.begin(), shape.end(), is_width) ? WidthKind::free : WidthKind::other;
 }
 
-/// A spot whose window shares no pixel with that of another of comparable brightness, and its fit.
+/// A spot whose window shares no pixel with that of another comparably bright spot, and its fit.
 struct LoneSpot {
     Emitter emitter;
-    JointPixels pixels;           // around it, without those close to comparable spots, whose light is known
-    std::vector<Emitter> others;  // comparable spots whose tails may reach into these
-    JointPixels searched;         // its window and two pixels more, of models whose shape is free
-    std::size_t window;           // of FoundSpots
+    JointPixels pixels;           // around it, without pixels close to comparable spots, whose light is known
+    std::vector<Emitter> others;  // comparable spots whose tails may reach into `pixels`
+    JointPixels searched;         // its window and two pixels more; for models with free shapes
+    std::size_t window;           // index in FoundSpots
 };
 
-/// Spots with less than this share of a spot's photons may be parts of its image.
-constexpr double least_comparable = 0.2;
+/// Spots with a smaller share of a spot's photons may be parts of its image.
+constexpr double min_comparable_share = 0.2;
 
-/// The brightest spot of a group if all others are so dim that they may be parts of its image.
+/// Returns the brightest spot of a group if all other spots are so dim that they may be parts of its image.
 std::optional<std::size_t> dominating_spot(std::span<const std::size_t> group, const Fits& fits) {
     const std::vector<float>& photons = fits.theta[2];
     const std::size_t brightest = *std::max_element(
         group.begin(), group.end(), [&](std::size_t a, std::size_t b) { return photons[a] < photons[b]; });
     if (fits.status[brightest] != FitStatus::converged) return {};
     for (const std::size_t k : group)
-        if (k != brightest && !(photons[k] < least_comparable * photons[brightest])) return {};
+        if (k != brightest && !(photons[k] < min_comparable_share * photons[brightest])) return {};
     return brightest;
 }
 
-/// The density of spots around others, per px.
+/// The density of spots around other spots, per px.
 class LocalDensity {
   public:
-    /// Counts the comparable spots around some of a frame's spots, in a ring that is neither theirs nor their misfit's.
+    /// Counts the comparable spots around some of a frame's spots, in a ring beyond the spot and its misfit.
     void add(const std::vector<Emitter>& emitters, const Fits& fits) {
         constexpr double inner_px = 5, outer_px = 12;
         constexpr std::size_t looked_at = 64;
@@ -96,7 +97,7 @@ class LocalDensity {
                 const auto &a = emitters[k].theta, &b = emitters[other].theta;
                 const double square = (a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1]);
                 spots_ +=
-                    square > inner_px * inner_px && square < outer_px * outer_px && b[2] > least_comparable * a[2];
+                    square > inner_px * inner_px && square < outer_px * outer_px && b[2] > min_comparable_share * a[2];
             }
         }
     }
@@ -106,7 +107,7 @@ class LocalDensity {
     double spots_ = 0, area_ = 0;
 };
 
-/// Leaves out the pixels within three widths of an emitter.
+/// Removes the pixels within three widths of an emitter.
 void leave_out(const PsfInDouble& psf, const Emitter& emitter, JointPixels& pixels) {
     const PsfWidths w = psf.widths(emitter.theta.data() + 4);
     const double radius = 3 * std::max(w.x_px, w.y_px);
@@ -120,20 +121,20 @@ void leave_out(const PsfInDouble& psf, const Emitter& emitter, JointPixels& pixe
         }
 }
 
-/// Whether it lies in these pixels or at most so far beside them.
+/// Returns true if the emitter lies in these pixels or at most `beside_px` outside.
 bool is_within(const Emitter& emitter, const Rectangle& pixels, double beside_px) {
     const double x = emitter.theta[0] - pixels.left, y = emitter.theta[1] - pixels.top;
     return x > -beside_px && x < pixels.width + beside_px && y > -beside_px && y < pixels.height + beside_px;
 }
 
-/// The k-th frame to look at: spread over the movie from the first on.
+/// Returns the k-th frame to examine. Frames are spread over the movie from the first on.
 std::int64_t frame_of(const FrameRange& range, std::int64_t k, std::int64_t frames) {
-    // In the order of k 37 mod 64 the first ones are spread, too, where the first ones suffice.
-    const std::int64_t place = frames == most_looked_at ? k * 37 % most_looked_at : k;
+    // In the order of 37 k mod 64, the first frames are spread over the movie as well, in case they suffice.
+    const std::int64_t place = frames == max_scanned_frames ? k * 37 % max_scanned_frames : k;
     return range.begin + place * (range.end - range.begin) / frames;
 }
 
-/// The molecules of a frame as its spots were fitted.
+/// Returns the molecules of a frame as its spots were fitted.
 std::vector<Emitter> emitters_of(const FoundSpots& found) {
     std::vector<Emitter> emitters(found.rois.count());
     for (std::size_t k = 0; k < emitters.size(); ++k) {
@@ -144,7 +145,7 @@ std::vector<Emitter> emitters_of(const FoundSpots& found) {
     return emitters;
 }
 
-/// The lone spots of some frames; `all` gets all spots of these.
+/// Returns the lone spots of some frames. `all` receives all spots of these frames.
 std::vector<LoneSpot> find_lone(Movie& movie, const LocalizeJob& job, const PsfInDouble& psf, JointFitter& joint,
                                 FoundSpots& all, LocalDensity& density) {
     std::vector<LoneSpot> lone;
@@ -153,11 +154,11 @@ std::vector<LoneSpot> find_lone(Movie& movie, const LocalizeJob& job, const PsfI
     AlignedFloats photoelectrons(std::size_t(job.camera.width()) * std::size_t(job.camera.height()));
     const int around_px = std::min({misfit_edge_px, job.camera.width(), job.camera.height()});
     FrameBlock block;
-    // A stop does not end this, because the resumed run must estimate the same values. So it takes at most a fraction
-    // of a second.
+    // A stop does not interrupt this, because a resumed run must estimate the same values. It therefore takes at most a
+    // fraction of a second.
     const std::int64_t frame_pixels = std::int64_t(job.camera.width()) * job.camera.height();
     const std::int64_t frames =
-        std::min({most_looked_at, std::max<std::int64_t>(most_pixels_looked_at / frame_pixels, 4),
+        std::min({max_scanned_frames, std::max<std::int64_t>(max_scanned_pixels / frame_pixels, 4),
                   job.frames.end - job.frames.begin});
     for (std::int64_t n = 0; n < frames && lone.size() < enough_lone_spots; ++n) {
         const std::int64_t frame = frame_of(job.frames, n, frames);
@@ -174,7 +175,7 @@ std::vector<LoneSpot> find_lone(Movie& movie, const LocalizeJob& job, const PsfI
         if (here.scores.empty()) continue;
         FitInfo unused;
         here.fits = fit_on_this_thread(job, fitter, here.rois, unused);
-        leave_out_unusable(job, here);  // those spots have no fit then, and are not lone ones
+        leave_out_unusable(job, here);  // these spots then have no fit and are not lone
         const std::vector<Emitter> emitters = emitters_of(here);
         density.add(emitters, here.fits);
         std::vector<std::size_t> windows(here.rois.count());
@@ -189,7 +190,7 @@ std::vector<LoneSpot> find_lone(Movie& movie, const LocalizeJob& job, const PsfI
             std::vector<Emitter> others;
             for (std::size_t other = 0; other < emitters.size(); ++other) {
                 if (other == *k || here.fits.status[other] != FitStatus::converged ||
-                    emitters[other].theta[2] < least_comparable * emitters[*k].theta[2])
+                    emitters[other].theta[2] < min_comparable_share * emitters[*k].theta[2])
                     continue;
                 if (is_within(emitters[other], pixels, misfit_edge_px / 2.0)) others.push_back(emitters[other]);
                 if (!light_reaches(psf, emitters[other], pixels)) continue;
@@ -216,21 +217,23 @@ std::vector<LoneSpot> find_lone(Movie& movie, const LocalizeJob& job, const PsfI
     return lone;
 }
 
-/// Whether these are two molecules, and not one with the ring that a misfit leaves: apart, and both bright.
+/// Returns true if both are molecules, and not a molecule with the ring that a misfit leaves: separated, and both
+/// bright.
 bool are_pair(const Emitter& a, const Emitter& b, const PsfInDouble& psf) {
-    constexpr double apart_widths = 2.3, least_part = 0.15;
+    constexpr double apart_widths = 2.3, min_part = 0.15;
     const auto width = [&](const Emitter& one) {
         const PsfWidths w = psf.widths(one.theta.data() + 4);
         return std::max(w.x_px, w.y_px);
     };
     const double r = std::hypot(a.theta[0] - b.theta[0], a.theta[1] - b.theta[1]);
     return r > apart_widths * std::max(width(a), width(b)) &&
-           std::min(a.theta[2], b.theta[2]) > least_part * (a.theta[2] + b.theta[2]);
+           std::min(a.theta[2], b.theta[2]) > min_part * (a.theta[2] + b.theta[2]);
 }
 
-/// The misfit at which one more molecule would just be refused, squared (theory.md, eq. 10.4). Empty for a pair.
+/// Returns the square of the misfit at which an additional molecule would just be rejected (theory.md, eq. 10.4). Empty
+/// for a pair.
 std::optional<double> squared_misfit(const LoneSpot& spot, JointFitter& fitter, JointFitter& finder,
-                                     const PsfInDouble& psf, double least_gain) {
+                                     const PsfInDouble& psf, double min_gain) {
     JointFit alone;
     alone.emitters = {spot.emitter};
     alone.bg = spot.emitter.theta[3];
@@ -238,7 +241,7 @@ std::optional<double> squared_misfit(const LoneSpot& spot, JointFitter& fitter, 
     if (alone.emitters.size() != 1) return 0;
     JointFit two = alone;
     finder.find(spot.searched, two);
-    const double gain = 2 * (alone.half_deviance - two.half_deviance) - least_gain;
+    const double gain = 2 * (alone.half_deviance - two.half_deviance) - min_gain;
     if (two.emitters.size() < 2 || !(gain > 0)) return 0;
     if (are_pair(two.emitters[0], two.emitters[1], psf)) return {};
     const auto &a = two.emitters[0].theta, &b = two.emitters[1].theta;
@@ -247,8 +250,8 @@ std::optional<double> squared_misfit(const LoneSpot& spot, JointFitter& fitter, 
     return gain / (4 * spot.emitter.theta[2] * std::exp(-r * r / 8));
 }
 
-/// Returns the misfit of a model with free widths or z, from the gain of one more molecule in the brighter half of lone
-/// spots. Uses the lower quartile, because no given width separates pairs from single molecules.
+/// Returns the misfit of a model with free widths or z, from the gain of an additional molecule in the brighter half of
+/// lone spots. Uses the lower quartile, because no given width separates pairs from single molecules.
 double misfit_by_gains(const LocalizeJob& job, const LoneSpots& bounds, const PsfInDouble& psf,
                        const std::vector<LoneSpot>& lone) {
     std::vector<double> photons, squares;
@@ -259,24 +262,23 @@ double misfit_by_gains(const LocalizeJob& job, const LoneSpots& bounds, const Ps
     JointOptions one = joint_options(limited);
     one.misfit = 0;
     JointOptions any_gain = one;
-    one.most_emitters = 1;
-    any_gain.least_gain = 0, any_gain.most_emitters = 2;
-    any_gain.least_tilt_gain = std::numeric_limits<double>::infinity();  // the first fit has it, if there is one
+    one.max_emitters = 1;
+    any_gain.min_gain = 0, any_gain.max_emitters = 2;
+    any_gain.min_tilt_gain = std::numeric_limits<double>::infinity();  // only the first fit includes a possible tilt
     JointFitter fitter(job.options.psf, job.options.pixel_size_nm, one),
         finder(job.options.psf, job.options.pixel_size_nm, any_gain);
     for (const LoneSpot& spot : lone)
         if (spot.emitter.theta[2] >= bright)
-            if (const auto square = squared_misfit(spot, fitter, finder, psf, one.least_gain))
-                squares.push_back(*square);
+            if (const auto square = squared_misfit(spot, fitter, finder, psf, one.min_gain)) squares.push_back(*square);
     return squares.empty() ? 0 : std::sqrt(4 * quantile_of(squares, 0.25));
 }
 
-/// A lone spot's, px.
+/// The width of a lone spot and its error, px.
 struct Width {
     double px, error_px;
 };
 
-/// The width that fits each spot best; NaN where that fit did not converge.
+/// Returns the width that fits each spot best; NaN if that fit did not converge.
 std::vector<Width> free_widths(const LocalizeJob& job, const FoundSpots& found, const std::vector<LoneSpot>& lone) {
     Psf free = job.options.psf;
     free.model = PsfModel::GaussianXYNBS;
@@ -300,7 +302,7 @@ std::vector<Width> free_widths(const LocalizeJob& job, const FoundSpots& found, 
     return widths;
 }
 
-/// The greater of a spot's widths, of a model whose widths are free.
+/// Returns the larger of each spot's two widths, for a model whose widths are free.
 std::vector<Width> fitted_widths(const PsfInDouble& psf, const std::vector<LoneSpot>& lone, const Fits& fits) {
     std::vector<Width> widths;
     for (const LoneSpot& spot : lone) {
@@ -314,13 +316,13 @@ std::vector<Width> fitted_widths(const PsfInDouble& psf, const std::vector<LoneS
 /// the peak is too broad for single molecules. `pairs`: the expected share of pairs among lone spots.
 void keep_singles(const LocalizeJob& job, const std::vector<Width>& widths, bool crowded, double pairs,
                   std::vector<LoneSpot>& lone, LoneSpots& to) {
-    constexpr double most_errors = 4, almost_all = 0.98;
+    constexpr double max_errors = 4, almost_all = 0.98;
     std::vector<double> known, errors;
     for (const Width& width : widths)
         if (!std::isnan(width.px)) known.push_back(width.px), errors.push_back(width.error_px);
-    if (known.size() < least_lone_spots) return;
+    if (known.size() < min_lone_spots) return;
     const WidthPeak peak = peak_of(known);
-    if (crowded && peak.deviation() > most_errors * median(errors)) return lone.clear();
+    if (crowded && peak.deviation() > max_errors * median(errors)) return lone.clear();
     std::vector<LoneSpot> singles;
     std::vector<double> of_singles, apart;
     for (std::size_t k = 0; k < lone.size(); ++k)
@@ -331,45 +333,46 @@ void keep_singles(const LocalizeJob& job, const std::vector<Width>& widths, bool
     const auto nm = [&](double px) { return px * um_of(job.options.pixel_size_nm) * 1000; };
     to.width_nm = nm(middle);
     if (kind_of(job.options.psf.model) == WidthKind::free) {
-        // The lone ones may be beads, which are larger: so molecules may well be narrower.
-        to.least_width_nm = nm(std::min(peak.middle() - peak.reach(), 0.75 * peak.middle()));
-        to.most_width_nm = nm(peak.middle() + peak.reach());
+        // Lone spots may be beads, which are larger, so molecules may well be narrower.
+        to.min_width_nm = nm(std::min(peak.middle() - peak.reach(), 0.75 * peak.middle()));
+        to.max_width_nm = nm(peak.middle() + peak.reach());
         if (!crowded && has_wide_molecules(wider_share(known, errors, peak), pairs))
-            to.most_width_nm = std::max(to.most_width_nm, nm(quantile_of(known, almost_all)));
+            to.max_width_nm = std::max(to.max_width_nm, nm(quantile_of(known, almost_all)));
     }
-    // Of a median, by the median absolute deviation: 1.4826 MAD is a Gaussian's standard deviation, sqrt(pi / 2) the
-    // median's price.
+    // The error of a median, from the median absolute deviation (MAD). A Gaussian's standard deviation is 1.4826 MAD;
+    // the median's error is larger by sqrt(pi / 2).
     to.width_error_nm = nm(1.2533 * 1.4826 * median(apart) / std::sqrt(double(of_singles.size())));
 }
 
-/// The share of lone spots that do not fit the model, of which 0.05 are chance.
+/// Returns the share of lone spots that do not fit the model; 0.05 are expected by chance.
 double share_of_misfits(const std::vector<LoneSpot>& lone, const Fits& fits) {
     constexpr float good = 0.05f;
     double bad = 0;
     for (const LoneSpot& spot : lone) bad += fits.p_value[spot.window] < good;
     return bad / double(lone.size());
 }
-/// Up to this share nothing is measured; beyond most of all, misfits are the PSF's, since pairs are fewer.
-constexpr double few_misfits = 0.1, most_are_misfits = 0.5;
+/// With at most `few_misfits`, nothing is measured. Above `max_misfit_share`, the PSF is the cause, since pairs are
+/// rarer.
+constexpr double few_misfits = 0.1, max_misfit_share = 0.5;
 
-/// With z, light that is not the model's may pass for a second molecule at another depth.
+/// With z, misfit light may be mistaken for a second molecule at another depth.
 std::vector<ShapeNumbers> other_shapes(const Psf& psf, const PsfInDouble& in_double) {
     constexpr int depths = 5;
     std::vector<ShapeNumbers> shapes;
-    if (!describe(psf.model).calibrated) return shapes;
+    if (!describe(psf.model).has_z) return shapes;
     const auto [low_um, high_um] = in_double.z_range_um();
     for (int k = 0; k < depths; ++k)
         in_double.typical_shape(low_um + (high_um - low_um) * (k + 0.5) / depths, shapes.emplace_back().data());
     return shapes;
 }
 
-/// Of all but dim spots. Spots out of focus lose photons to the fit, and must not be missed.
+/// Measures all but dim spots. Spots out of focus lose photons in the fit, and must be included.
 std::vector<SpotResidual> measure(const LocalizeJob& job, const PsfInDouble& psf, const std::vector<LoneSpot>& lone) {
-    constexpr double least_bright = 0.4;  // of the upper quartile
+    constexpr double min_dimmer_share = 0.4;  // of the upper quartile
     constexpr std::size_t enough = 120;
     std::vector<double> photons;
     for (const LoneSpot& spot : lone) photons.push_back(spot.emitter.theta[2]);
-    const double bright = least_bright * quantile_of(photons, 0.75);
+    const double bright = min_dimmer_share * quantile_of(photons, 0.75);
     const std::vector<ShapeNumbers> others = other_shapes(job.options.psf, psf);
     const int shape_numbers = parameter_count(job.options.psf.model) - 4;
     std::vector<const LoneSpot*> spots;
@@ -391,9 +394,10 @@ std::vector<SpotResidual> measure(const LocalizeJob& job, const PsfInDouble& psf
     return residuals;
 }
 
-/// Two depths within a width of each other explain the light of most lenses, but seldom are two molecules.
+/// Excludes two depths within a width of each other: they explain the light of most lenses, but seldom are two
+/// molecules.
 void refuse_depths(double width_px, LoneSpots& to) {
-    constexpr float more_than_all = 2;  // of the other's photons, whichever of the two is the brighter
+    constexpr float more_than_all = 2;  // share of the other molecule's photons, whichever is brighter
     for (std::size_t k = 0; k < to.satellites.size() && double(k) * double(satellite_step_px) <= width_px; ++k)
         to.satellites[k] = more_than_all;
 }
@@ -403,12 +407,12 @@ bool is_empty(const std::array<float, satellite_steps>& shares) {
 }
 
 double misfit_between_limits(double misfit) {
-    return std::round(1000 * std::clamp(misfit, min_misfit, most_misfit)) / 1000;
+    return std::round(1000 * std::clamp(misfit, min_misfit, max_misfit)) / 1000;
 }
 
 LoneSpots learn(Movie& movie, const LocalizeJob& job, bool misfit_too) {
     LoneSpots to;
-    to.psf_misfit = usual_misfit;
+    to.psf_misfit = default_misfit;
     const PsfInDouble psf(job.options.psf, job.options.pixel_size_nm);
     FoundSpots all(job);
     JointFitter joint(job.options.psf, job.options.pixel_size_nm, {});
@@ -416,35 +420,35 @@ LoneSpots learn(Movie& movie, const LocalizeJob& job, bool misfit_too) {
     std::vector<LoneSpot> lone = find_lone(movie, job, psf, joint, all, density);
     to.spots = int(all.rois.count()), to.found = int(lone.size());
     const WidthKind width = kind_of(job.options.psf.model);
-    const bool crowded = is_crowded(to), dense = density.per_px() >= most_density_per_px;
+    const bool crowded = is_crowded(to), dense = density.per_px() >= max_density_per_px;
     const auto use_crowd = [&] {
         if (width != WidthKind::given) return;
         const std::optional<CrowdMisfit> crowd = measure_crowd_misfit(movie, job, psf);
         if (!crowd) return;
         to.satellites = crowd->satellites;
-        // Unresolved pairs widen molecules in dense places, and widen lone spots more. They narrow nothing.
-        const bool is_of_pairs = crowd->width < most_by_pairs;
+        // Unresolved pairs widen molecules in dense places, and lone spots even more. They never narrow either.
+        const bool is_of_pairs = crowd->width < max_pair_width;
         const bool lone_are_wider = to.width_nm > job.options.psf.sigma_nm;
         if (to.count > 0 && !(is_of_pairs && lone_are_wider)) return;
         to.crowd_molecules = crowd->molecules;
-        to.psf_misfit = misfit_between_limits(is_of_pairs ? std::min(crowd->width, usual_misfit) : crowd->width);
+        to.psf_misfit = misfit_between_limits(is_of_pairs ? std::min(crowd->width, default_misfit) : crowd->width);
         to.width_nm = is_of_pairs ? 0 : crowd->relative_width * um_of(job.options.psf.sigma_nm) * 1000;
         to.width_error_nm = is_of_pairs ? 0 : crowd->relative_width_error * um_of(job.options.psf.sigma_nm) * 1000;
     };
-    if (lone.size() < least_lone_spots) {
+    if (lone.size() < min_lone_spots) {
         if (misfit_too && crowded) use_crowd();
         return to;
     }
-    if (!dense) {  // else most light around a spot is that of others
+    if (!dense) {  // otherwise most light around a spot comes from other molecules
         LostLight light(psf);
         for (const LoneSpot& spot : lone) light.add(spot.pixels, spot.emitter, spot.others);
         const LostLight::Estimate lost = light.measure();
         to.lost_light = lost.share, to.lost_light_error = lost.error;
     }
     const double share = share_of_misfits(lone, all.fits);
-    const bool misfits = share > most_are_misfits;
+    const bool misfits = share > max_misfit_share;
     std::vector<SpotResidual> residuals;
-    // Most lone spots of crowded frames are several molecules, which are no misfit of the PSF. A free shape hides
+    // Most lone spots of crowded frames are several molecules, which are not a misfit of the PSF. A free shape hides
     // pairs.
     const bool pairs_are_told = width == WidthKind::given || !crowded || misfits;
     if (misfit_too && share > few_misfits && pairs_are_told && !dense) residuals = measure(job, psf, lone);
@@ -459,7 +463,7 @@ LoneSpots learn(Movie& movie, const LocalizeJob& job, bool misfit_too) {
     }
     const bool with_scatter = share > few_misfits + pairs;
     PsfMisfit misfit = misfit_of(residuals, width == WidthKind::given || misfits, with_scatter).value_or(PsfMisfit{});
-    // Dim neighbours leave light around spots too. The search then finds no more molecules there than elsewhere.
+    // Dim neighbours also leave light around spots. The search then finds no more molecules there than elsewhere.
     if (width == WidthKind::given && misfit.scatter < notable_scatter && !is_empty(misfit.satellites)) {
         const std::optional<CrowdMisfit> crowd = measure_crowd_misfit(movie, job, psf);
         if (crowd && crowd->knows_satellites && is_empty(crowd->satellites)) {
@@ -472,11 +476,11 @@ LoneSpots learn(Movie& movie, const LocalizeJob& job, bool misfit_too) {
     to.psf_misfit = misfit_between_limits(std::max({misfit.width, wider, gains}));
     to.scatter = misfit.scatter, to.satellites = misfit.satellites;
     if (dense && share > few_misfits) use_crowd();
-    if (misfits && width == WidthKind::other) refuse_depths(detect_options(job).filter.width_px, to);
+    if (misfits && describe(job.options.psf.model).has_z) refuse_depths(detect_options(job).filter.width_px, to);
     return to;
 }
 
-/// What some frames show about pixels, as far as the options ask for it.
+/// Surveys the pixels in some frames, if the options request it.
 PixelSurvey survey_of(Movie& movie, const LocalizeJob& job) {
     PixelSurvey pixels = survey_pixels(movie, job.frames, job.camera, detect_options(job).filter, job.threads);
     if (job.options.keep_defective) pixels.defective.clear(), pixels.patterned_share = 0;
@@ -491,20 +495,20 @@ LocalizeJob prepare_job(Movie& movie, const Camera& camera, const LocalizeOption
     const bool learns = learns_misfit || width == WidthKind::given ||
                         (options.fit.emitters == any_emitters && width == WidthKind::free);
     LocalizeJob job = make_job(movie.info(), camera, options);
-    // The end of a movie that is still being written would say which frames are looked at.
+    // While a movie is still being written, the choice of frames would depend on its current end.
     if (job.frames.end == unknown_end) return job;
     const PixelSurvey pixels = survey_of(movie, job);
     LocalizeOptions with = options;
-    with.warn = {};  // it has warned
+    with.warn = {};  // already warned above
     job = make_job(movie.info(), camera, with, pixels);
     job.options.warn = options.warn;
     const MeasuredBackground background = measure_background(movie, job);
     set_known_light(job, movie.info(), background.found, background.light_e);
     if (!learns) return job;
     LocalizeJob together = job;
-    together.options.fit.emitters = any_emitters;  // whose windows are wide
+    together.options.fit.emitters = any_emitters;  // uses wide windows
     LoneSpots lone = learn(movie, together, learns_misfit);
-    // A movie that is still being written is localized with what is known before its end, whoever gives the misfit.
+    // A movie that is still being written uses only what is known before its end, whoever gives the misfit.
     if (learns_misfit)
         lone.pair_excess = measure_pair_excess(movie, job);
     else
@@ -523,18 +527,17 @@ std::string disagreement_of(const LoneSpots& lone, const Psf& psf) {
         fmt::format("lone spots differ from each other in shape, by {:.0f} % of a width (rms, beyond noise and pairs)",
                     100 * lone.scatter);
     const char* consequence =
-        "positions are good, photons and p values of those that fit worst are not, and molecules closer than two "
-        "widths "
+        "positions are good, but photons and p values of the worst fits are not, and molecules closer than two widths "
         "may count as one";
     if (kind_of(psf.model) != WidthKind::given)
-        return fmt::format("{}, which {} does not describe: {}", cause, name_of(psf.model), consequence);
-    // Where frames are crowded, free widths hide pairs.
+        return fmt::format("{}, which {} does not describe: {}", cause, to_name(psf.model), consequence);
+    // In crowded frames, free widths hide pairs.
     const char* remedy = is_crowded(lone)
-                             ? "Frames are crowded, where no model with free widths is better; a bead stack is, with "
+                             ? "In crowded frames, a model with free widths is no better; use a bead stack, with "
                                "`calibration`"
-                             : "A model with free widths suits them (`glint inspect` says which `psf`); with a bead "
+                             : "Use a model with free widths (`glint inspect` shows which `psf`), or with a bead "
                                "stack, `calibration`";
-    return fmt::format("{}, as molecules at different depths or of two kinds do: {}. {}", cause, consequence, remedy);
+    return fmt::format("{}, like molecules at different depths or of two kinds: {}. {}", cause, consequence, remedy);
 }
 
 std::string width_advice(const LoneSpots& lone, const Psf& psf) {
@@ -549,7 +552,7 @@ std::string width_advice(const LoneSpots& lone, const Psf& psf) {
                           lone.width_nm, lone.crowd_molecules)
             : fmt::format("lone spots are {:.0f} nm wide (standard deviation; median of the {} single molecules)",
                           lone.width_nm, lone.count);
-    return fmt::format("{}, {:.0f} % {} than the {:.0f} nm used: `sigma={:.0f}nm` would suit them{}", spots,
+    return fmt::format("{}, {:.0f} % {} than the {:.0f} nm used: `sigma={:.0f}nm` would fit them{}", spots,
                        100 * std::abs(more), more > 0 ? "more" : "less", psf.sigma_nm, lone.width_nm,
                        std::abs(psf.sigma_nm / lone.width_nm / fwhm - 1) < near
                            ? " (was the full width at half maximum given? It is 2.355 standard deviations)"

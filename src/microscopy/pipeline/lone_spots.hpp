@@ -1,4 +1,4 @@
-// What the lone, bright spots of a movie say about the PSF, before the movie is localized.
+// Estimates PSF properties from a movie's lone, bright spots before the movie is localized.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,22 +7,23 @@
 
 namespace glint {
 
-/// make_job, with the pixels that saturate or are defective (survey_pixels), and what the movie's lone spots say, in up
-/// to 64 frames from its first to its last, always the same ones:
+/// Extends make_job() by saturating and defective pixels (survey_pixels) and by estimates from the movie's lone spots.
+/// Always examines the same frames, up to 64 from the first to the last. Estimates:
 /// - the width, for a model of a given width,
 /// - the bounds of free widths,
-/// - with learn_misfit, the misfit. Frames that cannot be read are skipped: the run itself reports them. Throws as
-///   make_job.
+/// - the misfit, with learn_misfit.
+///
+/// Skips unreadable frames: the run itself reports them. Throws like make_job().
 LocalizeJob prepare_job(Movie& movie, const Camera& camera, const LocalizeOptions& options);
 
-/// Whether most of the spots in the frames that were looked at have neighbours.
+/// Returns true if most spots in the examined frames have neighbours.
 inline bool is_crowded(const LoneSpots& lone) { return 2 * lone.found < lone.spots; }
 
-/// For a person: that lone spots are wider or narrower than the PSF given, and which width would be right. Empty if
-/// they are as given to a twentieth of the width, or too few to tell.
+/// Returns a message for the user if lone spots are wider or narrower than the given PSF, with the right width. Empty
+/// if they agree within a twentieth of the width, or if there are too few spots.
 std::string width_advice(const LoneSpots& lone, const Psf& psf);
-/// A warning if lone spots differ from each other by more than noise and pairs, and the model that would fit. Empty
-/// otherwise.
+/// Returns a warning if lone spots differ from each other by more than noise and pairs explain, with the model that
+/// would fit. Otherwise empty.
 std::string disagreement_of(const LoneSpots& lone, const Psf& psf);
 
 }  // namespace glint

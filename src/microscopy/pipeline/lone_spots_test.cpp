@@ -1,4 +1,4 @@
-// What is learnt from lone spots: the misfit, and the width.
+// Estimates from lone spots: the misfit and the width.
 // SPDX-License-Identifier: MIT
 #include "pipeline/lone_spots.hpp"
 
@@ -19,8 +19,8 @@ using namespace test;
 constexpr double pixel_nm = 100, background = 10;
 constexpr int edge = 64, apart = 16, frames = 40;
 
-/// Spots of 1,000 to 10,000 photons on a grid, each at random within its pixel. Every other one has `other_sigma_nm`,
-/// unless that is 0.
+/// Returns a movie of spots with 1,000 to 10,000 photons on a grid, each at a random position in its pixel. Every other
+/// spot has `other_sigma_nm`, unless that is 0.
 std::unique_ptr<Movie> grid_movie(double sigma_nm, double other_sigma_nm = 0) {
     Psf psf, other;
     psf.sigma_nm = sigma_nm, other.sigma_nm = other_sigma_nm > 0 ? other_sigma_nm : sigma_nm;
@@ -69,8 +69,8 @@ TEST(LoneSpots, tell_a_full_width_that_was_taken_for_a_standard_deviation) {
     EXPECT_EQ(advice(143), "") << "within four errors";
 }
 
-// At 0.03 molecules a pixel most lone spots are several molecules, at 0.05 nearly all are.
-TEST(LoneSpots, of_crowds_say_nothing_of_the_psf) {
+// At 0.03 molecules per pixel most lone spots are several molecules, at 0.05 nearly all are.
+TEST(LoneSpots, of_crowds_do_not_describe_the_psf) {
     for (const double spots : {500.0, 800.0}) {
         SimulateOptions crowd;
         crowd.structure = Structure::random, crowd.psf = drawn_options().psf;
@@ -79,7 +79,7 @@ TEST(LoneSpots, of_crowds_say_nothing_of_the_psf) {
         Simulation(crowd, drawn_camera()).read(0, int(crowd.frames), block);
         const LocalizeJob job =
             prepare_job(*memory_movie(std::move(block), "crowd.tif"), drawn_camera(), drawn_options());
-        EXPECT_LE(job.options.fit.psf_misfit, usual_misfit) << spots;
+        EXPECT_LE(job.options.fit.psf_misfit, default_misfit) << spots;
         EXPECT_EQ(width_advice(job.lone, job.options.psf), "") << spots;
     }
 }
@@ -91,7 +91,7 @@ TEST(LoneSpots, that_are_wider_say_by_how_much) {
     EXPECT_NEAR(job.options.fit.psf_misfit, 0.1, 5 * job.lone.width_error_nm / 130);
     const std::string advice = width_advice(job.lone, job.options.psf);
     EXPECT_NE(advice.find("10 % more than the 130 nm used: `sigma=143nm`"), std::string::npos) << advice;
-    // What is found with it: no rings of molecules.
+    // With this misfit, no rings of molecules are found.
     const Localizations rows = localize_frames(*movie, drawn_camera(), drawn_options());
     EXPECT_NEAR(double(rows.size()), 16.0 * frames, 3);
     LocalizeOptions blind = drawn_options();
@@ -99,7 +99,7 @@ TEST(LoneSpots, that_are_wider_say_by_how_much) {
     EXPECT_GT(double(localize_frames(*movie, drawn_camera(), blind).size()), 1.2 * 16 * frames);
 }
 
-TEST(LoneSpots, that_are_wider_are_told_whatever_is_asked_of_the_misfit) {
+TEST(LoneSpots, that_are_wider_are_reported_whatever_is_asked_of_the_misfit) {
     const auto movie = grid_movie(130);
     LocalizeOptions given = drawn_options(), one = drawn_options();
     given.fit.psf_misfit = 0.05, one.fit.emitters = 1;
@@ -124,37 +124,36 @@ TEST(LoneSpots, bound_free_widths_where_molecules_overlap) {
         free.psf.model = model;
         const LoneSpots lone = prepare_job(*movie, drawn_camera(), free).lone;
         EXPECT_GE(lone.count, 140);
-        // A width of 1,000 photons and more is known to 1 / sqrt(2 * 1,000) and better, if it is that of one axis.
+        // From 1,000 photons on, the width of one axis is known to 1 / sqrt(2 * 1,000) or better.
         EXPECT_NEAR(lone.width_nm, 130, 130 * 0.0224);
-        EXPECT_GT(lone.most_width_nm, 130);
-        EXPECT_LT(lone.most_width_nm, 130 * (1 + 6 * 0.0224));
-        EXPECT_LE(lone.least_width_nm, 0.75 * lone.width_nm * 1.01);
-        EXPECT_GT(lone.least_width_nm, 0.65 * lone.width_nm);
+        EXPECT_GT(lone.max_width_nm, 130);
+        EXPECT_LT(lone.max_width_nm, 130 * (1 + 6 * 0.0224));
+        EXPECT_LE(lone.min_width_nm, 0.75 * lone.width_nm * 1.01);
+        EXPECT_GT(lone.min_width_nm, 0.65 * lone.width_nm);
         free.fit.psf_misfit = 0.07;
         const LoneSpots given = prepare_job(*movie, drawn_camera(), free).lone;
         EXPECT_EQ(given.psf_misfit, 0.07);
-        EXPECT_EQ(given.most_width_nm, lone.most_width_nm) << "also where the misfit is not learnt";
+        EXPECT_EQ(given.max_width_nm, lone.max_width_nm) << "also where the misfit is not learnt";
     }
-    EXPECT_EQ(prepare_job(*movie, drawn_camera(), drawn_options()).lone.most_width_nm, 0)
-        << "a given width is not free";
+    EXPECT_EQ(prepare_job(*movie, drawn_camera(), drawn_options()).lone.max_width_nm, 0) << "a given width is not free";
 }
 
-// Pairs are fewer than the half of lone spots that are wide: a bound beside the narrow ones would part each wide
+// Half of the lone spots are wide, more than could be pairs. A bound near the narrow width would split each wide
 // molecule into two.
 TEST(LoneSpots, that_are_of_two_widths_let_free_widths_reach_both) {
     const auto movie = grid_movie(110, 180);
     LocalizeOptions free = drawn_options();
     free.psf.model = PsfModel::GaussianXYNBS, free.psf.sigma_nm = 110;
     const LocalizeJob job = prepare_job(*movie, drawn_camera(), free);
-    EXPECT_GT(job.lone.most_width_nm, 180);
-    EXPECT_LT(job.lone.least_width_nm, 110);
+    EXPECT_GT(job.lone.max_width_nm, 180);
+    EXPECT_LT(job.lone.min_width_nm, 110);
     const std::size_t rows = localize_frames(*movie, drawn_camera(), free).size();
     constexpr std::size_t molecules = frames * (edge / apart) * (edge / apart);
     EXPECT_LE(rows, molecules + molecules / 100) << "more where wide ones become two";
     EXPECT_GE(rows, molecules - molecules / 100);
 }
 
-// The run that goes on after a stop must learn the same.
+// A run resumed after a stop must estimate the same values.
 TEST(LoneSpots, say_the_same_after_a_stop) {
     const auto movie = grid_movie(0.138);
     LocalizeOptions stopped = drawn_options();
@@ -173,7 +172,7 @@ TEST(LoneSpots, that_are_too_few_leave_the_usual_misfit) {
     const LocalizeJob job = prepare_job(*movie, drawn_camera(), one);
     EXPECT_EQ(job.lone.count, 0);
     EXPECT_EQ(job.lone.found, 16);
-    EXPECT_EQ(job.options.fit.psf_misfit, usual_misfit);
+    EXPECT_EQ(job.options.fit.psf_misfit, default_misfit);
     LocalizeOptions given = drawn_options();
     given.fit.psf_misfit = 0.07;
     EXPECT_EQ(prepare_job(*movie, drawn_camera(), given).options.fit.psf_misfit, 0.07);

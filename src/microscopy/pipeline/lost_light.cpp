@@ -1,4 +1,4 @@
-// Photometry of lone spots in an aperture, with the corners of the window as the sky.
+// Aperture photometry of lone spots, with the window's corners as the sky.
 // SPDX-License-Identifier: MIT
 #include "pipeline/lost_light.hpp"
 
@@ -11,8 +11,8 @@
 namespace glint {
 namespace {
 
-/// Radii of the aperture and of the sky, as shares of half the window. A larger aperture has a little more of the
-/// tails, a smaller sky a little less, and both have far more noise.
+/// Radii of the aperture and of the sky, relative to half the window. A larger aperture contains slightly more of the
+/// tails, and a smaller sky slightly less, but both are far noisier.
 constexpr double aperture_share = 0.65, sky_share = 0.85;
 
 /// Sums of the light in the aperture and in the sky.
@@ -79,7 +79,7 @@ Photometry photometry_of(const Window& window, const std::vector<double>& light)
 
 }  // namespace
 
-/// The spots' own tails, if `tail` is that of the molecules beside them.
+/// Returns the spots' own tails, given the tail of the molecules beside them.
 LostLight::Tail LostLight::tail_beside(const Tail& tail) const {
     std::vector<std::vector<double>> of_spots;  // by distance
     for (const Window& window : windows_) {
@@ -102,7 +102,7 @@ LostLight::Tail LostLight::tail_beside(const Tail& tail) const {
 LostLight::Estimate LostLight::measure() const {
     constexpr int passes = 3;
     if (windows_.size() < 5) return {};
-    // Others have the same tails as the spots. In crowded frames these are much of what is between them.
+    // Other molecules have the same tails as the spots. In crowded frames these tails are much of the light in between.
     Tail tail;
     for (int pass = 0; pass < passes; ++pass) tail = tail_beside(tail);
     std::vector<double> excess;

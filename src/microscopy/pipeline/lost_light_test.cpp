@@ -1,4 +1,4 @@
-// Light beyond the model's is measured around the spot, whatever the background and the neighbours' known light.
+// Light that the model lacks is measured around a spot, whatever the background and the known light of neighbours.
 // SPDX-License-Identifier: MIT
 #include "pipeline/lost_light.hpp"
 
@@ -40,8 +40,9 @@ Emitter fitted(At at, double halo) {
     return spot;
 }
 
-/// Spots with a share of their light in a halo, which the fitted N lacks. Of `beside` others, as bright, the model's
-/// light is known, and the pixels within three widths are left out; `tells`: whether the measurement is given them.
+/// Measures spots with a share of their light in a halo, which the fitted N lacks. Adds `beside` equally bright
+/// neighbours. Their model light is known, and the pixels within three widths of them are left out. The measurement
+/// gets the neighbours only if the last argument is true.
 LostLight::Estimate measure(double halo, int beside = 0, bool tells = true) {
     Psf model;
     model.sigma_nm = sigma_px * 100;
@@ -78,7 +79,7 @@ LostLight::Estimate measure(double halo, int beside = 0, bool tells = true) {
     return light.measure();
 }
 
-/// The part of the halo within the aperture of 0.65 half windows, as a share of all that is seen.
+/// Returns the part of the halo within the aperture of 0.65 half windows, as a share of all light measured.
 double seen_of(double halo) {
     const double r = 0.65 * edge / 2;
     const double seen = halo * (1 - std::exp(-r * r / (2 * wide_px * wide_px))) / (1 - halo);
@@ -90,11 +91,12 @@ double seen_of(double halo) {
 TEST(LostLight, is_what_the_fitted_photons_lack) {
     for (const double halo : {0.0, 0.1, 0.3}) {
         const LostLight::Estimate lost = measure(halo);
-        // The noise of the aperture's pixels and that of the sky's mean, of 5,000 photons, a median of 60 spots.
+        // Noise of the aperture's pixels and of the sky's mean, for 5,000 photons and the median of 60 spots.
         const double half = edge / 2.0, aperture = M_PI * std::pow(0.65 * half, 2),
                      sky = edge * edge - M_PI * std::pow(0.85 * half, 2);
         const double one = std::sqrt(aperture * background * (1 + aperture / sky) + all) / all;
-        // Of the share, as of a part of all light; the median absolute deviation of 60 values is known to a sixth.
+        // Scaled because the share is relative to all light. The median absolute deviation of 60 values is known to a
+        // sixth.
         const double error = 1.2533 * one * (1 - halo) / std::sqrt(double(spots));
         EXPECT_NEAR(lost.error, error, 0.5 * error) << halo;
         EXPECT_NEAR(lost.share, seen_of(halo), 4 * error) << halo;

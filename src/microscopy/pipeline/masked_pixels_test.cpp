@@ -1,4 +1,4 @@
-// Hot and blinking pixels that the camera masks: no spots there, and those elsewhere as without them.
+// Hot and blinking pixels that the camera masks: no spots there, and unchanged spots elsewhere.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ constexpr double sigma_px = 1.3, photons = 1000, background = 20, read_variance 
 
 double centre(int cell) { return spacing * cell + spacing / 2 + 0.31; }
 
-/// Far from all spots, and beside the centre of every second one.
+/// Marks bad pixels far from all spots, and beside the centre of every second spot.
 std::vector<std::uint8_t> bad_pixels() {
     std::vector<std::uint8_t> bad(edge * edge);
     for (int j = 0; j < edge / spacing; ++j)
@@ -29,7 +29,7 @@ std::vector<std::uint8_t> bad_pixels() {
     return bad;
 }
 
-/// Every second bad pixel is hot, the others blink.
+/// Every second bad pixel is hot, the other bad pixels blink.
 std::unique_ptr<Movie> movie(const std::vector<std::uint8_t>& bad) {
     test::Scene scene(edge, edge, background);
     for (int j = 0; j < edge / spacing; ++j)
@@ -47,7 +47,7 @@ std::unique_ptr<Movie> movie(const std::vector<std::uint8_t>& bad) {
 }
 
 Camera camera(const std::vector<std::uint8_t>& masked) {
-    Camera camera = test::camera_of(read_variance, CameraKind::SCMOS);
+    Camera camera = test::make_camera(read_variance, CameraKind::SCMOS);
     camera.masked = masked, camera.sensor_width = camera.sensor_height = edge;
     return camera;
 }
@@ -89,11 +89,11 @@ TEST_P(MaskedPixels, make_no_spots_and_spoil_none) {
     LocalizeResult result;
     const Found found = localized(camera(bad_pixels()), GetParam(), &result);
     EXPECT_EQ(found.at_bad, 0);
-    EXPECT_EQ(found.at_spots, frames * per_frame);  // 30 standard deviations high
+    EXPECT_EQ(found.at_spots, frames * per_frame);  // spots are 30 standard deviations high
     EXPECT_LE(found.elsewhere, 2);                  // noise above 5 standard deviations
     EXPECT_EQ(result.masked_pixels, 81 + 50);
     EXPECT_EQ(result.defective_pixels, 0) << "the mask has them all";
-    // One of 6 x 6 pixels is a sample; those within 6 px of a spot are not used, nor those at masked pixels.
+    // One of 6 x 6 pixels is a sample. Samples within 6 px of a spot or at masked pixels are not used.
     const double samples = 1089 * (1 - per_frame * 13.0 * 13 / (edge * edge) - 131 * 9.0 / (edge * edge));
     EXPECT_NEAR(result.noise_check, 1, 4 * std::sqrt(std::numbers::pi / 2 / (2 * samples * frames)));
     double mean = 0, square = 0;
@@ -107,13 +107,13 @@ TEST_P(MaskedPixels, are_spots_without_the_mask) {
     EXPECT_GT(localized(camera({}), GetParam(), nullptr, true).at_bad, frames * 81 / 2);
 }
 
-/// Half of them are hot in all frames and are found; the others, in one frame of three, are hits.
+/// Half of the bad pixels are hot in all frames and are found. The other half, hot in one frame of three, are hits.
 TEST_P(MaskedPixels, are_found_in_the_movie) {
     LocalizeResult result;
     const Found found = localized(camera({}), GetParam(), &result);
     EXPECT_EQ(found.at_bad, 0);
     EXPECT_GE(found.at_spots,
-              frames * per_frame - frames / 3 * 25);  // beside those 25 spots a third of frames has a hit
+              frames * per_frame - frames / 3 * 25);  // a third of the frames has a hit beside 25 spots
     EXPECT_LE(found.elsewhere, 2);
     EXPECT_EQ(result.masked_pixels, 0);
     EXPECT_EQ(result.defective_pixels, (81 + 50) / 2);

@@ -1,4 +1,4 @@
-// Starts from a fit in which missing pixels are masked ones, then leaves them out.
+// Fits first with missing pixels masked, then again without them.
 // SPDX-License-Identifier: MIT
 #include "pipeline/missing_pixels.hpp"
 
@@ -15,7 +15,7 @@
 namespace glint {
 namespace {
 
-/// The values of one window; none of an empty plane.
+/// Returns the values of one window; empty if the plane is empty.
 std::span<const float> plane_of(const Rois& rois, const std::vector<float>& plane, std::size_t window) {
     const std::size_t area = std::size_t(rois.size) * std::size_t(rois.size);
     return plane.empty() ? std::span<const float>() : std::span(plane).subspan(window * area, area);
@@ -31,8 +31,8 @@ std::vector<std::size_t> windows_with_missing(const Rois& rois, const Fits& fits
     return windows;
 }
 
-/// Appends a window in which missing pixels have the variance of a masked pixel and these photoelectrons, or, without
-/// them, the others' median.
+/// Appends a window in which missing pixels have the variance of a masked pixel. Their photoelectrons are `missing_e`,
+/// or the median of the other pixels if it is empty.
 void append_masked(const Rois& rois, std::size_t window, std::optional<float> missing_e, Rois& to) {
     const auto copy = [&](const std::vector<float>& from, std::vector<float>& into) {
         const std::span<const float> plane = plane_of(rois, from, window);
@@ -66,7 +66,7 @@ JointPixels pixels_without_missing(const Rois& rois, std::size_t window) {
     return pixels;
 }
 
-/// Row `row` of `from`, fitted again.
+/// Fits row `row` of `from` again.
 JointFit fit_again(const Fits& from, std::size_t row, const JointPixels& pixels, JointFitter& fitter) {
     Emitter emitter;
     for (int k = 0; k < parameter_count(from.model); ++k)

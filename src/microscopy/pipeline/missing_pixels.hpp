@@ -1,4 +1,4 @@
-// Fits of windows with missing pixels (NaN), as movies that were registered have them at their borders.
+// Fits of windows with missing pixels (NaN), as registered movies have at their borders.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,9 +11,9 @@
 
 namespace glint {
 
-/// Fits the windows again whose pixels are partly NaN, for which their rows have the status bad_input, without those
-/// pixels: alike for CPU and GPU, whose kernels take none of them. On the calling thread. `fits`: a row for each
-/// window. `saturated`: where this is not 0, the missing pixels of a window are saturated ones; or empty.
+/// Fits the windows with some NaN pixels again, without these pixels. Their rows have had the status bad_input, because
+/// the kernels of CPU and GPU reject NaN. Runs on the calling thread. `fits`: a row for each window. `saturated`:
+/// nonzero if the window's missing pixels are saturated ones; may be empty.
 void fit_with_missing(const LocalizeJob& job, Fitter& fitter, const Rois& rois, Fits& fits,
                       std::span<const std::uint32_t> saturated);
 

@@ -1,4 +1,4 @@
-// Frames with pixels that are NaN, as registered movies have them: no rows from their edges, and right ones beside
+// Frames with NaN pixels, as registered movies have: no rows from the edges of missing areas, and correct rows beside
 // them.
 // SPDX-License-Identifier: MIT
 #include "pipeline/missing_pixels.hpp"
@@ -21,7 +21,7 @@ constexpr double sigma_px = 1.3, photons = 2000, background = 50, read_variance 
 
 double centre(int cell) { return spacing * cell + spacing / 2 + 0.31; }
 
-/// Shifted from frame to frame to the right, and turned.
+/// Missing areas move to the right from frame to frame, and are rotated.
 bool is_missing(int frame, double x, double y) { return x < 2 * frame % 30 || y < 3 + 0.1 * x; }
 
 std::unique_ptr<Movie> movie(double spot_photons) {
@@ -53,7 +53,7 @@ class MissingPixels : public testing::TestWithParam<int> {};
 TEST_P(MissingPixels, make_no_rows_and_spoil_none) {
     LocalizeResult result;
     const Localizations rows =
-        localize_frames(*movie(photons), test::camera_of(read_variance), options(GetParam()), &result);
+        localize_frames(*movie(photons), test::make_camera(read_variance), options(GetParam()), &result);
     int there = 0, missing = 0;
     for (int f = 0; f < frames; ++f) {
         for (int j = 0; j < edge / spacing; ++j)
@@ -68,14 +68,14 @@ TEST_P(MissingPixels, make_no_rows_and_spoil_none) {
         const int f = int(rows.frame[k]), i = int(rows.x_px[k] / spacing), j = int(rows.y_px[k] / spacing);
         const double dx = rows.x_px[k] - centre(i), dy = rows.y_px[k] - centre(j), far = std::hypot(dx, dy);
         if (is_missing(f, std::round(centre(i)), std::round(centre(j)))) {
-            ++(far < 5 ? beyond : elsewhere);  // a molecule beyond the edge, whose light is seen
+            ++(far < 5 ? beyond : elsewhere);  // beyond: a molecule outside the edge whose light is visible
             continue;
         }
         ++(far < 1.5 ? found : elsewhere);
         const bool is_beside = is_missing(f, centre(i) - 3, centre(j)) || is_missing(f, centre(i), centre(j) - 3);
         if (far < 1.5 && is_beside) pulls.push_back(dx / rows.lpx_px[k]), small_p += rows.p_value[k] < 0.1;
     }
-    EXPECT_EQ(found, there);  // all are brighter than 30 standard deviations
+    EXPECT_EQ(found, there);  // all spots are brighter than 30 standard deviations
     EXPECT_LE(elsewhere, 2);  // noise above 5 standard deviations
     EXPECT_LE(beyond, there / 50);
     const double n = double(pulls.size());
@@ -88,7 +88,7 @@ TEST_P(MissingPixels, make_no_rows_and_spoil_none) {
 }
 
 TEST_P(MissingPixels, make_no_rows_of_empty_frames) {
-    const Localizations rows = localize_frames(*movie(0), test::camera_of(read_variance), options(GetParam()));
+    const Localizations rows = localize_frames(*movie(0), test::make_camera(read_variance), options(GetParam()));
     EXPECT_LE(rows.size(), 4u);  // noise above 5 standard deviations, of 24 frames
 }
 

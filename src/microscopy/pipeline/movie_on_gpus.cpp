@@ -1,10 +1,10 @@
 // Localizes the frames of a job on GPUs that may join and leave.
 //
-// A thread takes a block from file to rows: it reads the block by way of a FrameUpload, has one of a few GpuLocalizers
-// of that GPU find and fit spots, has a JointOnGpu fit groups, and selects. With more threads than localizers, and
-// several localizers, reading, uploads, kernels and the CPU's part of different blocks overlap. If no thread runs this
-// pipeline, that of a new GPU does. A GPU that fails is withdrawn with all that belongs to it; the block that failed is
-// read again, for another GPU.
+// Each thread takes a block from the file to its rows. It reads the block through a FrameUpload, has a GpuLocalizer of
+// that GPU find and fit spots, has a JointOnGpu fit groups, and selects rows. There are several localizers and more
+// threads than localizers. Reading, uploads, kernels and the CPU's part of different blocks therefore overlap. If no
+// thread runs this pipeline, that of a new GPU does. A GPU that fails is withdrawn with all its parts; its failed block
+// is read again for another GPU.
 // SPDX-License-Identifier: MIT
 #include "pipeline/movie_on_gpus.hpp"
 
@@ -23,18 +23,18 @@ namespace {
 
 constexpr std::int64_t blocks_worth_a_gpu = 128;  // blocks for each GPU: about 0.1 s; opening one takes 0.2 s
 
-/// What a thread needs for the CPU's part.
+/// The state of a thread for the CPU's part.
 struct ThreadState {
     explicit ThreadState(const LocalizeJob& job) : found(job) {}
     Fitter fitter;
     FoundSpots found;
 };
 
-/// Blocks that the memory of a GPU has room for as a whole.
+/// Plans blocks that fit into a GPU's memory as a whole.
 BlockPlan plan_of(const MovieInfo& movie, const LocalizeJob& job, std::int64_t frames) {
     BlockPlan plan = plan_uploaded_blocks(movie.frame_bytes(), frames, job.threads, job.options.memory_bytes);
-    const std::size_t uploads = most_uploads(movie, job, frames, plan.frames, 1);
-    if (const std::uint64_t memory = job.options.gpu_memory_bytes; memory > 0)  // 0: all there is
+    const std::size_t uploads = max_uploads(movie, job, frames, plan.frames, 1);
+    if (const std::uint64_t memory = job.options.gpu_memory_bytes; memory > 0)  // 0: all memory
         plan.frames = frames_on_gpu(memory, movie, job, plan.frames, uploads).frames;
     return plan;
 }
@@ -49,7 +49,7 @@ struct MovieOnGpus::State {
           blocks(in_order),
           plan(plan_of(of, wanted, frames)),
           useful_gpus(int(std::clamp<std::int64_t>(frames / (blocks_worth_a_gpu * plan.frames), 1, gpus_at_once))),
-          uploads(most_uploads(of, wanted, frames, plan.frames, useful_gpus)) {}
+          uploads(max_uploads(of, wanted, frames, plan.frames, useful_gpus)) {}
     void run();
     void localize(BlockInFlight& block, FoundSpots& found);
     int bring(GpuInUse& gpu, FrameUpload& upload, BlockInFlight& block, int first);
@@ -59,11 +59,11 @@ struct MovieOnGpus::State {
     BlocksInOrder& blocks;
     const BlockPlan plan;
     const int useful_gpus;
-    const std::size_t uploads;  // of each GPU at most
+    const std::size_t uploads;  // maximum for each GPU
     GpusInUse gpus;
 };
 
-/// Frames from `first` on, as many as there is memory for. Not to a GPU that is to leave.
+/// Uploads frames from `first` on, as many as memory allows. Throws if the GPU failed or gives way.
 int MovieOnGpus::State::bring(GpuInUse& gpu, FrameUpload& upload, BlockInFlight& block, int first) {
     return upload.bring(block.count - first, [&](int from, int count, std::byte* counts) {
         gpus.throw_if_failed(gpu);
@@ -81,7 +81,7 @@ void MovieOnGpus::State::localize(BlockInFlight& block, FoundSpots& found) {
         block.result.first_frame = block.first;
         for (int done = 0; done < block.count;) {
             const int n = bring(gpu, upload, block, done);
-            int fitted = 0;  // of these, also by a localizer that had no memory for the rest
+            int fitted = 0;  // includes fits of a localizer that had no memory for the remaining frames
             if (n > 0)
                 gpus.on_one_of<GpuLocalizer>(&gpu, [&, before = found.fits.count()](GpuInUse&,
                                                                                     GpuLocalizer& localizer) {
@@ -90,7 +90,7 @@ void MovieOnGpus::State::localize(BlockInFlight& block, FoundSpots& found) {
                 });
             done += n;
         }
-        return std::int64_t(0);  // they are counted
+        return std::int64_t(0);  // already counted
     });
 }
 
@@ -100,7 +100,7 @@ void MovieOnGpus::State::run() {
     const auto find_groups = [&](std::span<const JointCut> groups) {
         gpus.on_one_of<JointOnGpu>(nullptr, [&](GpuInUse&, JointOnGpu& finder) {
             finder.find(groups);
-            return std::int64_t(0);  // the spots are counted
+            return std::int64_t(0);  // the fits of the spots are already counted
         });
     };
     blocks.run(plan.frames, std::move(items), [&](BlockInFlight& block) {

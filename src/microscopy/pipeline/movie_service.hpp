@@ -1,5 +1,5 @@
-// Another process that localizes movies on its GPU: all that this layer knows of the warm worker, which lies above
-// (../warm_worker).
+// Interface of another process that localizes movies on its GPU. This layer knows nothing else about the warm worker,
+// which is in a higher layer (../warm_worker).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,16 +16,16 @@ namespace glint {
 class MovieService {
   public:
     virtual ~MovieService() = default;
-    /// Returns the GPU of a process that is running already and could localize the movie; for the cost model.
+    /// Returns the GPU of a running process that could localize the movie, for the cost model.
     virtual std::optional<OpenGpu> open_gpu() = 0;
-    /// Localizes frames by a process that is running or that this call starts. If the process ends, another one
-    /// continues with the blocks that were not passed on. Returns false if none is available for this movie; the
-    /// remaining frames are left to the caller. `info` receives what was done. Throws Cancelled, OptionError, and what
-    /// the sink of the blocks throws.
+    /// Localizes frames in a process that is running or that this call starts. If the process ends, another process
+    /// continues with the blocks that were not passed on. Returns false if no process is available for this movie; the
+    /// remaining frames are left to the caller. `info` receives the work that was done. Throws Cancelled, OptionError,
+    /// and what the sink of the blocks throws.
     virtual bool run(FitInfo& info) = 0;
 };
 
-/// Defined by the layer above. `frames`: how many there are, or unknown_end. The arguments must outlive the result.
+/// Defined in ../warm_worker. `frames`: number of frames, or unknown_end. The arguments must outlive the result.
 std::unique_ptr<MovieService> make_movie_service(const MovieInfo& movie, const LocalizeJob& job, std::int64_t frames,
                                                  BlocksInOrder& blocks);
 

@@ -16,15 +16,15 @@
 namespace glint {
 namespace {
 
-/// A spot as its neighbours see it, in frame pixels.
+/// A spot as it affects its neighbours, in frame pixels.
 struct Spot {
     double x, y, photons;
     PsfExtent extent;
-    std::array<double, most_shape_parameters> shape;
+    std::array<double, max_shape_parameters> shape;
 };
 
 Spot spot_of(const Rois& rois, const Fits& fits, const PsfInDouble& psf, std::size_t row) {
-    const std::size_t window = fits.window_of(row);
+    const std::size_t window = fits.window_index(row);
     Spot spot{rois.x_corner[window] + double(fits.theta[0][row]),
               rois.y_corner[window] + double(fits.theta[1][row]),
               fits.theta[2][row],
@@ -43,7 +43,7 @@ bool reaches(const Spot& spot, const Rois& rois, std::size_t k) {
     return near(spot.x, spot.extent.x_px, rois.x_corner[k]) && near(spot.y, spot.extent.y_px, rois.y_corner[k]);
 }
 
-/// The pixel-integrated Gaussian along one axis (eq. 1.2).
+/// Computes the pixel-integrated Gaussian along one axis (eq. 1.2).
 void profile(double center, double width, int size, float* out) {
     double last = std::erf((-0.5 - center) / (std::numbers::sqrt2 * width));
     for (int i = 0; i < size; ++i) {
@@ -55,7 +55,7 @@ void profile(double center, double width, int size, float* out) {
 
 void add_model(const Spot& spot, const PsfInDouble& psf, const Rois& rois, std::size_t k, float* additive) {
     if (!psf.separable()) {
-        std::array<double, 4 + most_shape_parameters> theta{spot.x, spot.y, spot.photons, 0};
+        std::array<double, 4 + max_shape_parameters> theta{spot.x, spot.y, spot.photons, 0};
         std::copy(spot.shape.begin(), spot.shape.end(), theta.begin() + 4);
         std::vector<double> light(std::size_t(rois.size) * rois.size, 0.0);
         psf.add_photons(theta.data(), rois.x_corner[k], rois.y_corner[k], rois.size, rois.size, light.data());
@@ -71,7 +71,7 @@ void add_model(const Spot& spot, const PsfInDouble& psf, const Rois& rois, std::
             additive[j * rois.size + i] += float(spot.photons) * along_x[i] * along_y[j];
 }
 
-/// Copies ROI k, with what its neighbours add, to the end of `crowded`.
+/// Copies ROI k, with its neighbours' light, to the end of `crowded`.
 void append_roi(const Rois& rois, std::size_t k, const std::vector<float>& additive, Rois& crowded) {
     const std::size_t pixels = additive.size();
     const auto extend = [&](std::vector<float>& to, const std::vector<float>& from) {
@@ -88,15 +88,15 @@ void append_roi(const Rois& rois, std::size_t k, const std::vector<float>& addit
     crowded.y_start.push_back(rois.y_start[k]);
 }
 
-/// The first row of each window, then the number of rows: rows are ordered by window.
+/// Returns the first row of each window, then the number of rows. Rows are ordered by window.
 std::vector<std::size_t> first_rows(std::size_t windows, const Fits& fits) {
     std::vector<std::size_t> first(windows + 1, fits.count());
-    for (std::size_t row = fits.count(); row-- > 0;) first[fits.window_of(row)] = row;
+    for (std::size_t row = fits.count(); row-- > 0;) first[fits.window_index(row)] = row;
     for (std::size_t window = windows; window-- > 0;) first[window] = std::min(first[window], first[window + 1]);
     return first;
 }
 
-/// Windows [begin, end) belong to one frame.
+/// Finds the neighbours of windows [begin, end), which belong to one frame.
 void find_neighbors(const Rois& rois, const std::vector<Spot>& spots, const Fits& fits,
                     const std::vector<std::size_t>& first_row, std::size_t begin, std::size_t end,
                     NeighborsFound& found) {
@@ -111,24 +111,24 @@ void find_neighbors(const Rois& rois, const std::vector<Spot>& spots, const Fits
                    [&](std::size_t at) {
                        const std::size_t k = begin + at;
                        ++found.pairs_compared;
-                       if (k != fits.window_of(q) && reaches(spot, rois, k)) found.of[k].push_back(q);
+                       if (k != fits.window_index(q) && reaches(spot, rois, k)) found.of[k].push_back(q);
                    });
     }
 }
 
-/// The spots that reach into each window, and its turn in a round of fits. Neighbours have different turns, so each
-/// fit uses the others' latest parameters: fitted at once, they could oscillate instead of converging.
+/// The spots that reach into each window, and the window's turn in a round of fits. Neighbours have different turns, so
+/// each fit uses the latest parameters of its neighbours. Simultaneous fits could oscillate instead of converging.
 struct Crowd {
     std::vector<std::vector<std::size_t>> neighbors;  // rows, per window
     std::vector<int> turn;                            // per window; -1: no neighbours
     int turns = 0;
 };
 
-/// The lowest turn that no neighbour's window has so far.
+/// Returns the lowest turn that no neighbour's window has.
 int free_turn(const std::vector<std::size_t>& neighbors, const Fits& fits, const std::vector<int>& turn) {
     const auto taken = [&](int wanted) {
         return std::any_of(neighbors.begin(), neighbors.end(),
-                           [&](std::size_t row) { return turn[fits.window_of(row)] == wanted; });
+                           [&](std::size_t row) { return turn[fits.window_index(row)] == wanted; });
     };
     int free = 0;
     while (taken(free)) ++free;

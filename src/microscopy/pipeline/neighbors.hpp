@@ -1,4 +1,4 @@
-// Refits overlapping spots, each with the models of the others as a known signal.
+// Refits overlapping spots, each with the models of its neighbours as a known signal.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,9 +19,9 @@ struct NeighborsFound {
 };
 NeighborsFound neighbors_of(const Rois& rois, const Fits& fits, const Psf& psf, double pixel_size_nm);
 
-/// Refits, `rounds` times, every ROI into which other spots of its frame reach (ROIs ordered by frame, with corners):
-/// Rois::additive receives the neighbours' models at their last parameters (theory.md, eq. 2.2), and the fit
-/// starts again from its peak, by `fit_again`. Only spots with neighbours cost time. `fits` are replaced.
+/// Refits, `rounds` times, every ROI into which other spots of its frame reach. ROIs must be ordered by frame and have
+/// corners. Rois::additive receives the neighbours' models at their latest parameters (theory.md, eq. 2.2). `fit_again`
+/// then starts each fit again from its peak. Spots without neighbours cost no time. Replaces `fits`.
 void refit_with_neighbors(const Rois& rois, const Psf& psf, double pixel_size_nm, int rounds,
                           const std::function<Fits(const Rois&)>& fit_again, Fits& fits);
 

@@ -1,4 +1,4 @@
-// Overlapping spots: biased when fitted alone, near their bound when fitted with their neighbours.
+// Overlapping spots: biased if fitted alone, near the CRLB if fitted with their neighbours.
 // SPDX-License-Identifier: MIT
 #include "pipeline/neighbors.hpp"
 
@@ -23,7 +23,7 @@ double pixel(int i, double center) {
     return (edge(i + 0.5) - edge(i - 0.5)) / 2;
 }
 
-/// A frame a pair: spots at (3, 3) and (3 + separation, 3), each with its ROI.
+/// Returns one pair per frame: spots at (3, 3) and (3 + separation, 3), each with its ROI.
 Rois simulate_pairs() {
     std::mt19937 random(7);
     Rois rois;
@@ -63,12 +63,12 @@ TEST(Neighbors, overlapping_spots_come_near_the_bound) {
     refit_with_neighbors(
         rois, psf, 100, 5, [&](const Rois& crowded) { return fit(crowded, psf, 100); }, fits);
     const double together = rmse_over_crlb(fits);
-    EXPECT_GT(alone, 1.6);      // the neighbour's tail draws the position to it
-    EXPECT_LT(together, 1.15);  // the bound with a known neighbour is a little below that of the pair
+    EXPECT_GT(alone, 1.6);      // the neighbour's tail shifts the position towards it
+    EXPECT_LT(together, 1.15);  // the CRLB with a known neighbour is slightly lower than that of the pair
     EXPECT_GT(together, 1 - 4 / std::sqrt(2.0 * 2 * pairs));
 }
 
-// A frame of noise has tens of thousands of spots.
+// A frame of noise with tens of thousands of spots.
 TEST(Neighbors, are_found_without_comparing_each_with_each) {
     constexpr int spots = 20'000, edge_px = 1000;
     std::mt19937 random(11);
@@ -83,7 +83,7 @@ TEST(Neighbors, are_found_without_comparing_each_with_each) {
         rois.frame.push_back(k < spots / 10 ? 0 : 1);
         for (int p : {0, 1}) fits.theta[p][k] = within(random);
         for (int p : {4, 5}) fits.theta[p][k] = width(random);
-        fits.status[k] = k % 50 ? FitStatus::converged : FitStatus::singular;  // which reaches nobody
+        fits.status[k] = k % 50 ? FitStatus::converged : FitStatus::singular;  // failed fits reach no neighbours
         if (k % 50 == 0) fits.theta[0][k] = std::nanf("");
     }
     Psf psf{PsfModel::GaussianXYNBSXSY, 130, {}};
@@ -100,15 +100,15 @@ TEST(Neighbors, are_found_without_comparing_each_with_each) {
                 expected.push_back(q);
         EXPECT_EQ(found.of[k], expected);
     }
-    // A spot is compared with those of the cells that its box touches: no wider than the box and two cells.
+    // A spot is compared with the spots of all cells that its box touches: at most the box's width and two cells.
     const double box_px = 2 * (3.5 * 2 + 1) + size, cell_px = std::max<double>(size, edge_px / std::sqrt(spots / 10.0));
     const double most = spots * spots * std::pow((box_px + 2 * cell_px) / (edge_px - size), 2);
     EXPECT_LT(double(found.pairs_compared), most);
     EXPECT_LT(most, 0.02 * spots * spots);
 }
 
-// Window 1 has two molecules, which are fitted together and are no neighbours of each other; window 0's one reaches
-// into it.
+// Window 1 has two molecules, which are fitted together and are not neighbours of each other. The molecule of window 0
+// reaches into window 1.
 TEST(Neighbors, a_window_may_have_any_number_of_molecules) {
     Rois rois;
     rois.size = 9;
@@ -163,7 +163,7 @@ TEST(Neighbors, without_rounds_nothing_is_done) {
 
 TEST(Neighbors, lone_spots_are_left_as_they_are) {
     Rois rois = simulate_pairs();
-    for (std::size_t k = 0; k < rois.count(); ++k) rois.frame[k] = std::uint32_t(k);  // each in a frame of its own
+    for (std::size_t k = 0; k < rois.count(); ++k) rois.frame[k] = std::uint32_t(k);  // each in its own frame
     Psf psf;
     psf.sigma_nm = sigma_px * 100;
     const Fits before = fit(rois, psf, 100);

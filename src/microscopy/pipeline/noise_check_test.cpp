@@ -1,5 +1,5 @@
-// The noise check on movies whose camera is known: 1 where it is given rightly, loud where it is not, and not fooled by
-// what is saturated.
+// The noise check on movies with a known camera: 1 if the camera is given correctly, a clear signal if not, and no
+// false result from saturated pixels.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr int size = 128;
 
-/// So many e- per ADU that rounding to whole ADU adds nothing to the noise.
+/// With so few e- per ADU that rounding to whole ADU adds no noise.
 Camera ideal() {
     Camera camera;
     camera.offset_adu.scalar = 100, camera.gain_e_per_adu.scalar = 0.1f;
@@ -111,7 +111,8 @@ TEST(NoiseCheck, is_one_on_simulated_movies) {
             if (!glint::test::has_turn(cases++, 5)) continue;
             const Checked found = checked(simulated({camera, background}), camera);
             // The median of 50 frames with about 900 samples each, no two of which share a pixel. The square of a
-            // sample varies by 2, and by the kurtosis of few photons: that of the sum of nine, at most 6 on an EMCCD.
+            // sample has a variance of 2 plus the kurtosis of few photons. For the sum of nine pixels, the kurtosis is
+            // at most 6 on an EMCCD.
             const double kurtosis = (camera.kind == CameraKind::EMCCD ? 6 : 1) / (background * 0.25);
             const double error = 1.2533 * std::sqrt((2 + kurtosis) / 900) / 2 / std::sqrt(50.0);
             EXPECT_NEAR(found.spread, 1, 4 * error + 0.003) << background << " q " << camera.relative_qe.scalar;
@@ -153,14 +154,14 @@ TEST(NoiseCheck, is_not_fooled_by_noise_that_is_cut_off) {
     Conditions c{scmos(), 400, 1, 20};
     FrameBlock block = simulated(c);
     auto* counts = reinterpret_cast<std::uint16_t*>(block.bytes.data());
-    for (int k = 0; k < c.frames * size * size; ++k)  // one half of the frame saturates at its mean
+    for (int k = 0; k < c.frames * size * size; ++k)  // half of the frame saturates at its mean
         if (k % size > size / 2) counts[k] = std::min<std::uint16_t>(counts[k], std::uint16_t(100 + 400 / 0.46));
     const Checked found = checked(block, c.camera);
     EXPECT_NEAR(found.spread, 1, 0.1);
     EXPECT_EQ(found.warning, "");
 }
 
-// Noise in proportion to the square root of the gain; read noise, which is given in photoelectrons, stays.
+// Noise scales with the square root of the gain; read noise is given in photoelectrons and stays.
 TEST(NoiseCheck, notices_a_gain_that_was_given_upside_down) {
     for (Camera right : {ideal(), scmos(), emccd()}) {
         if (right.kind == CameraKind::Ideal) right.gain_e_per_adu.scalar = 1.67f;
@@ -177,7 +178,7 @@ TEST(NoiseCheck, notices_a_gain_that_was_given_upside_down) {
     }
 }
 
-// The median of few photons of an EMCCD is well below their mean, and read noise hides most of what is left of them.
+// An EMCCD's median of few photons is well below the mean, and read noise hides most of the rest.
 TEST(NoiseCheck, notices_a_gain_upside_down_also_where_an_emccd_has_little_light) {
     for (double background : {1.0, 2.0, 5.0}) {
         const FrameBlock block = simulated({emccd(), background, 5, 20});
@@ -207,7 +208,7 @@ TEST(NoiseCheck, notices_an_offset_that_is_far_too_high) {
         for (double background : {1.0, 10.0, 100.0}) {
             const FrameBlock block = simulated({right, background, 5, 20});
             Camera wrong =
-                right;  // so much too high that the background seems to be below 0 by as much as it is, and more
+                right;  // so high that the background appears to be at least as far below 0 as its true value is above
             const double adu_per_e = right.em_gain / right.gain_e_per_adu.scalar;
             const double read_e = right.readnoise_e.scalar / right.em_gain;
             wrong.offset_adu.scalar += float((2 * background + 2 * read_e) * adu_per_e);
@@ -219,7 +220,7 @@ TEST(NoiseCheck, notices_an_offset_that_is_far_too_high) {
         }
 }
 
-// A bright background stays above 0 with an offset that takes 40 % of it: noise of 1.15 times tells it all the same.
+// A bright background stays above 0 even if the offset includes 40 % of it, but a noise ratio of 1.15 still reveals it.
 TEST(NoiseCheck, notices_an_offset_that_takes_much_of_a_bright_background) {
     const Camera right = scmos(17.3f);
     Camera wrong = right;

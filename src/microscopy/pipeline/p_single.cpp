@@ -1,4 +1,4 @@
-// Counts the neighbours of each row in its frame, and extrapolates their density to its own place.
+// Counts the neighbours of each row in its frame, and extrapolates their density to the row's own position.
 // SPDX-License-Identifier: MIT
 #include "pipeline/p_single.hpp"
 
@@ -21,22 +21,22 @@
 namespace glint {
 namespace {
 
-/// Half the edges of the squares between which neighbours are counted, in PSF widths. Joint fits tell molecules apart
-/// beyond `near_begin`; so near are spots of other frames that are no image of the same molecule beyond
-/// `close_begin`.
+/// Half edges of the squares between which neighbours are counted, in PSF widths. Joint fits separate molecules beyond
+/// `near_begin`. At smaller distances, spots of other frames are counted; beyond `close_begin` they are not images of
+/// the same molecule.
 constexpr double close_begin = 1, near_begin = 2.2, near_end = 4.5;
-/// Of eq. 10.12, fitted to simulated movies of random, filamentous and clustered molecules.
-constexpr double unresolved_scale = 12.5, saturation = 0.063, steepness = 3.5, most_steep = 7.9;
-/// Photons follow about a gamma distribution: of this shape with the weight of so many rows, and within these limits.
-constexpr double prior_shape = 1.7, prior_rows = 3, least_shape = 1, most_shape = 3.6;
+/// Parameters of eq. 10.12, fitted to simulated movies of random, filamentous and clustered molecules.
+constexpr double unresolved_scale = 12.5, saturation = 0.063, steepness = 3.5, max_steepness = 7.9;
+/// Photons follow roughly a gamma distribution. Its shape has a prior with the weight of `prior_rows` rows, and limits.
+constexpr double prior_shape = 1.7, prior_rows = 3, min_shape = 1, max_shape = 3.6;
 constexpr double prior_neighbours = 20;
-constexpr double most_companions = 20;
+constexpr double max_companions = 20;
 
-/// Neighbours found, and the area in which they were looked for, px^2.
+/// Neighbours found, and the searched area, px^2.
 struct Ring {
     double count = 0, area = 0;
     void operator+=(const Ring& more) { count += more.count, area += more.area; }
-    /// Per px^2, as if `prior` neighbours more were known to have that density.
+    /// Returns the density per px^2, as if `prior` more neighbours with the prior density had been found.
     double density(double prior, double prior_density) const {
         return (count + prior) / (area + prior / prior_density);
     }
@@ -54,7 +54,7 @@ class FramePoints {
     FramePoints(std::vector<GridPoint> points, int width, int height, double reach_px)
         : points_(std::move(points)), width_(width), height_(height), grid_(points_, reach_px) {}
 
-    /// Points other than k between two squares around it, and the area of the frame there.
+    /// Returns the number of points other than k between two squares around it, and the area of the frame there.
     Ring around(std::size_t k, double inner_px, double outer_px) const {
         const GridPoint at = points_[k];
         Ring ring{0, area_within(at, outer_px, width_, height_) - area_within(at, inner_px, width_, height_)};
@@ -112,13 +112,13 @@ double width_of(const Localizations& rows, std::size_t row, double spot_width_px
                                                     : std::sqrt(double(rows.sx_px[row]) * double(rows.sy_px[row]));
 }
 
-/// How much more probable each row's photons are for two molecules than for one; 1 on average.
+/// Returns how much more probable each row's photons are for two molecules than for one; 1 on average.
 std::vector<double> brightness_odds(const Localizations& rows, std::span<const std::size_t> members) {
     const double count = double(members.size());
     double mean = 0, square = prior_rows / prior_shape, sum = 0;
     for (const std::size_t row : members) mean += double(rows.photons[row]) / count;
     for (const std::size_t row : members) square += std::pow(double(rows.photons[row]) / mean - 1, 2);
-    const double shape = std::clamp((count + prior_rows) / square, least_shape, most_shape);
+    const double shape = std::clamp((count + prior_rows) / square, min_shape, max_shape);
     std::vector<double> odds;
     for (const std::size_t row : members)
         sum += odds.emplace_back(std::pow(std::max(double(rows.photons[row]) / mean, 0.0), shape));
@@ -129,8 +129,8 @@ std::vector<double> brightness_odds(const Localizations& rows, std::span<const s
 struct Surroundings {
     int width, height;
     double spot_width_px;
-    double steep;   ///< density at a row over that beside it
-    double misfit;  ///< of the PSF, which raises the gain that a second molecule needs (eq. 10.4)
+    double steep;   ///< density at a row, relative to the density beside it
+    double misfit;  ///< of the PSF; raises the gain that a second molecule needs (eq. 10.4)
 };
 
 /// `members`: the converged rows of one frame.
@@ -156,8 +156,8 @@ void fill_frame(Localizations& rows, std::span<const std::size_t> members, const
         const double needed_gain = 1 + frame.misfit * frame.misfit * double(rows.photons[row]) / 5;
         const double companions = unresolved_scale * std::sqrt(precision / own_width * needed_gain) * near *
                                   frame.steep * (1 + crowded * crowded);
-        const double p = 1 / (1 + std::expm1(std::min(companions, most_companions)) * brightness[k]);
-        p_single[row] = std::isfinite(p) ? double(float(p)) : 0;  // as files have it
+        const double p = 1 / (1 + std::expm1(std::min(companions, max_companions)) * brightness[k]);
+        p_single[row] = std::isfinite(p) ? double(float(p)) : 0;  // with the precision of files
         if (p_single[row] >= probably_single || !std::isfinite(precision)) continue;
         const double more = several_variance(p_single[row], precision, own_width);
         for (float* error : {&rows.lpx_px[row], &rows.lpy_px[row]})
@@ -168,17 +168,18 @@ void fill_frame(Localizations& rows, std::span<const std::size_t> members, const
 }  // namespace
 
 double measure_pair_excess(Movie& movie, const LocalizeJob& job) {
-    constexpr std::int64_t most_frames = 64, most_pixels = std::int64_t(1) << 19;
+    constexpr std::int64_t max_frames = 64, max_pixels = std::int64_t(1) << 19;
     constexpr std::size_t enough_spots = 4096;
     const int width = job.camera.width(), height = job.camera.height();
     const std::int64_t pixels = std::int64_t(width) * height, there = job.frames.end - job.frames.begin;
-    const std::int64_t frames = std::min({most_frames, std::max<std::int64_t>(most_pixels / pixels, 4), there});
+    const std::int64_t frames = std::min({max_frames, std::max<std::int64_t>(max_pixels / pixels, 4), there});
     struct Frame {
         std::int64_t number = 0;
         Spots spots;
     };
     const auto detect = [&](std::int64_t n) {
-        const std::int64_t place = frames == most_frames ? n * 37 % most_frames : n;  // spread from the first ones on
+        // the first frames are spread over the movie, too
+        const std::int64_t place = frames == max_frames ? n * 37 % max_frames : n;
         Frame frame{job.frames.begin + place * there / frames, {}};
         Detector detector(job.camera, detect_options(job));
         AlignedFloats photoelectrons(std::size_t(width) * std::size_t(height));
@@ -199,7 +200,7 @@ double measure_pair_excess(Movie& movie, const LocalizeJob& job) {
             std::vector<Frame> some(static_cast<std::size_t>(std::min(together, frames - n)));
             tbb::parallel_for(std::size_t(0), some.size(),
                               [&](std::size_t k) { some[k] = detect(n + std::int64_t(k)); });
-            for (const Frame& frame : some)  // as many as one thread would
+            for (const Frame& frame : some)  // as many as a single thread would use
                 if (all.count() < enough_spots) all.add(frame.spots, frame.number);
         }
     });
@@ -211,7 +212,7 @@ void add_p_single(const LocalizeJob& job, Localizations& rows) {
     const Surroundings frame{.width = job.camera.width(),
                              .height = job.camera.height(),
                              .spot_width_px = detect_options(job).filter.width_px,
-                             .steep = excess > 0 ? std::clamp(std::pow(excess, steepness), 1.0, most_steep) : 1,
+                             .steep = excess > 0 ? std::clamp(std::pow(excess, steepness), 1.0, max_steepness) : 1,
                              .misfit = job.options.fit.psf_misfit};
     std::vector<double> p_single(rows.size(), 0.0);
     std::vector<std::size_t> members;

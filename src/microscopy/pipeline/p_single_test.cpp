@@ -1,4 +1,4 @@
-// p_single is the share of rows that stand for one molecule, for random molecules and for molecules on lines.
+// p_single equals the share of rows that represent one molecule, for random molecules and for molecules on lines.
 // SPDX-License-Identifier: MIT
 #include "pipeline/p_single.hpp"
 
@@ -29,7 +29,7 @@ double gaussian(double from_centre) {
     return (std::erf((from_centre + 0.5) * scale) - std::erf((from_centre - 0.5) * scale)) / 2;
 }
 
-/// Molecules of 400 to 1,600 photons, at random or on three lines.
+/// Returns a movie of molecules with 400 to 1,600 photons, at random or on three lines.
 std::unique_ptr<Movie> movie_of(double per_frame, bool on_lines, Truth& truth) {
     std::mt19937 random(on_lines ? 5 : 4);
     std::uniform_real_distribution<double> place(-0.5, edge - 0.5), photons(400, 1600);
@@ -58,7 +58,7 @@ LocalizeOptions options() {
     return options;
 }
 
-/// By row, whether exactly one molecule has it as its nearest.
+/// Returns for each row whether it is the nearest row of exactly one molecule.
 std::vector<bool> are_single(const Localizations& rows, const Truth& truth) {
     std::vector<int> molecules(rows.size(), 0);
     for (std::size_t frame = 0; frame < truth.size(); ++frame)
@@ -76,7 +76,7 @@ std::vector<bool> are_single(const Localizations& rows, const Truth& truth) {
     return single;
 }
 
-/// Rows of one frame at these places, all alike.
+/// Returns equal rows of one frame at these positions.
 Localizations table(const std::vector<Point>& places) {
     Localizations rows;
     for (const Point& at : places) {
@@ -96,7 +96,7 @@ LocalizeJob job() {
 
 }  // namespace
 
-// Of n rows, about a tenth of their root is the error of a share of 0.8 or so.
+// The standard error of a share of about 0.8 among n rows is 0.4 / sqrt(n).
 TEST(PSingle, is_the_share_of_rows_that_stand_for_one_molecule) {
     for (const bool on_lines : {false, true})
         for (const double per_frame : {on_lines ? 12.0 : 30.0, on_lines ? 30.0 : 100.0}) {
@@ -152,7 +152,7 @@ TEST(PSingle, below_one_half_the_stated_precision_says_so) {
     for (double y = 2; y < edge; y += 2.9)
         for (double x = 2; x < edge; x += 2.9) dense.push_back({x, y});
     Localizations rows = table(dense);
-    rows.photons[0] = 5000;  // far more than the others
+    rows.photons[0] = 5000;  // far more than the other rows have
     rows.status[1] = std::uint8_t(FitStatus::iteration_limit);
     const Localizations before = rows;
     add_p_single(one, rows);

@@ -1,4 +1,4 @@
-// Counts a movie's work, tries the CPU on a few of its frames, and asks the cost model.
+// Estimates a movie's work, times the CPU on a few of its frames, and queries the cost model.
 // SPDX-License-Identifier: MIT
 #include "pipeline/place_movie.hpp"
 
@@ -21,14 +21,14 @@
 namespace glint {
 namespace {
 
-constexpr double pixels_by_rule = 2e8;          // pixels; without measurements, larger movies go to a GPU
+constexpr double pixels_by_rule = 2e8;          // without measurements, movies with more pixels go to a GPU
 constexpr double flops_of_a_movie_pixel = 150;  // conversion, background, filter, and a few fits
 constexpr double pixels_of_a_spot = 5000;
 
 constexpr std::int64_t long_movie = 10000;  // frames; assumed for a movie whose end is not known
 
-/// Returns true if a sample could change the decision. The time of joint fits depends on crowding, and speeds that were
-/// never measured are guesses.
+/// Returns true if a sample could change the decision. The time of joint fits depends on crowding, and speeds without a
+/// measurement are guesses.
 bool wants_sample(const LocalizeJob& job, const offload::Decision& decision) {
     if (job.options.on_decision) return true;
     return may_be_crowded(job) || (decision.choice == Backend::gpu && decision.basis != offload::Basis::measured);
@@ -45,16 +45,16 @@ offload::Work movie_work(const MovieInfo& movie, const LocalizeJob& job, std::in
                  spots = pixels / pixels_of_a_spot;
     const double roi = double(job.options.roi_size) * job.options.roi_size;
     offload::Work work;
-    // Joint fits take many times as long where there are many: what was measured of each kind is kept apart.
+    // Joint fits take many times as long in crowds, so measurements of each kind are kept separately.
     const char* kind = job.options.fit.emitters == 1 ? "localize singly"
                        : may_be_crowded(job)         ? "localize crowds"
                                                      : "localize";
     work.operation = &model_operation(kind, job.options.psf.model, job.options.roi_size,
                                       !job.camera.variance_map().empty(), "pixels", pixels_by_rule);
     work.size = pixels, work.flops = pixels * flops_of_a_movie_pixel;
-    work.bytes_to_gpu = std::uint64_t(pixels * bytes_of(movie.type));
+    work.bytes_to_gpu = std::uint64_t(pixels * num_bytes(movie.type));
     work.bytes_from_gpu = std::uint64_t(spots * 4 * (roi + 2 * parameter_count(job.options.psf.model) + 10));
-    work.bytes = pixels * (bytes_of(movie.type) + 8 * sizeof(float));
+    work.bytes = pixels * (num_bytes(movie.type) + 8 * sizeof(float));
     work.pinned = true;
     work.cpu_threads = job.threads, work.library = "movie kernels";
     return work;
@@ -63,9 +63,9 @@ offload::Work movie_work(const MovieInfo& movie, const LocalizeJob& job, std::in
 std::int64_t expected_frames(std::int64_t frames) { return frames == unknown_end ? long_movie : frames; }
 
 CpuSample sample_cpu(Movie& movie, const LocalizeJob& job, std::int64_t frames, bool at_any_price, bool precisely) {
-    constexpr std::int64_t most_of_whole = 20;
+    constexpr std::int64_t max_share_of_whole = 20;
     constexpr double soon_s = 0.02;
-    if (frames < most_of_whole * job.threads && !at_any_price) return {};
+    if (frames < max_share_of_whole * job.threads && !at_any_price) return {};
     const std::int64_t all = job.frames.end - job.frames.begin, samples = std::min<std::int64_t>(job.threads, all);
     CpuSample sample;
     double seconds = 0;
@@ -120,7 +120,7 @@ std::optional<offload::Decision> place_movie(Movie& movie, const LocalizeJob& jo
         if (sample.frames == 0 && wants_sample(job, decision))
             sample = sample_cpu(movie, job, frames, explains, explains || decision.choice == Backend::gpu);
         const Backend by_size = decision.choice;
-        if (sample.frames > 0) offload::heed_sample(sample.seconds, decision);
+        if (sample.frames > 0) offload::update_decision(sample.seconds, decision);
         explained += sample.in_words();
         if (decision.choice != by_size)
             info.decision +=

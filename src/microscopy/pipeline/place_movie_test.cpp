@@ -28,7 +28,7 @@ TEST_F(SampleCpu, is_of_the_frames_that_a_resumed_run_has_left) {
     const auto whole = movie();
     const LocalizeJob job = make_job(whole->info(), camera(), options(1));
     EXPECT_EQ(sample_cpu(*whole, job, 19, false, false).frames, 0) << "a twentieth of them would be less than one";
-    // Of a millionth of the frames a millionth of the time: that measured varies by far less.
+    // Expects a millionth of the time for a millionth of the frames; the measured time varies by far less.
     EXPECT_LT(1000 * sample_cpu(*whole, job, 20, true, true).seconds,
               sample_cpu(*whole, job, 20'000'000, true, true).seconds);
 }
@@ -38,7 +38,7 @@ TEST_F(SampleCpu, knows_nothing_where_a_frame_cannot_be_read) {
     EXPECT_EQ(sample_cpu(damaged, make_job(damaged.info(), camera(), options(3)), frames, false, false).frames, 0);
 }
 
-// A movie of joint fits would be expected to take as little as one without, and the other way round.
+// Otherwise a movie with joint fits would be expected to take as little time as one without, and vice versa.
 TEST(MovieWork, joint_fits_are_work_of_another_kind) {
     MovieInfo movie;
     movie.name = "m.tif", movie.width = movie.height = 64, movie.frames = 100;

@@ -1,4 +1,4 @@
-// Residual images of lone spots, as second moments near the centre and as photons of would-be molecules around it
+// Computes residual images of lone spots: second moments near the centre, and photons of would-be molecules around it
 // (docs/explanation/theory.md, section 10).
 // SPDX-License-Identifier: MIT
 #include "pipeline/psf_misfit.hpp"
@@ -13,15 +13,15 @@
 namespace glint {
 namespace {
 
-constexpr double least_model = 0.01;     // as in the fits: mu' > 0
+constexpr double min_model = 0.01;       // as in the fits: mu' > 0
 constexpr int refinements = 3;           // of a fit that has converged in a smaller window
 constexpr double template_widths = 2.5;  // half the edge of a would-be molecule's image
-constexpr int close_px = 3;              // where second molecules of another shape are examined
-// Part of the information on a would-be molecule that must be left beside the spot's own parameters.
-constexpr double least_information = 0.3, least_information_of_others = 0.1;
-constexpr std::size_t most_columns = 8;  // x, y, N, b, and the second moments or the shape
+constexpr int close_px = 3;  // for second molecules with other shapes: maximum distance from the spot's pixel
+// Minimum share of the information on a would-be molecule that remains beside the spot's own parameters.
+constexpr double min_information = 0.3, min_information_of_others = 0.1;
+constexpr std::size_t max_columns = 8;  // x, y, N, b, and the second moments or the shape
 
-/// A symmetric positive system of a few unknowns: the lower triangle of its Cholesky factor.
+/// A symmetric positive definite system of a few unknowns. Stores the lower triangle of its Cholesky factor.
 class SmallSystem {
   public:
     SmallSystem(std::span<const std::vector<double>> columns, std::span<const double> weight) : n_(columns.size()) {
@@ -46,7 +46,7 @@ class SmallSystem {
         }
     }
     bool sound() const { return sound_; }
-    /// L^-1 b, whose square is b' A^-1 b.
+    /// Returns L^-1 b, whose square is b' A^-1 b.
     std::vector<double> half_solve(std::vector<double> b) const {
         for (std::size_t r = 0; r < n_; ++r) {
             for (std::size_t k = 0; k < r; ++k) b[r] -= l_[r][k] * b[k];
@@ -62,7 +62,7 @@ class SmallSystem {
         }
         return b;
     }
-    /// An element of the inverse.
+    /// Returns an element of the inverse.
     double inverse(std::size_t row, std::size_t column) const {
         std::vector<double> unit(n_);
         unit[column] = 1;
@@ -71,7 +71,7 @@ class SmallSystem {
 
   private:
     std::size_t n_;
-    std::array<std::array<double, most_columns>, most_columns> l_{};
+    std::array<std::array<double, max_columns>, max_columns> l_{};
     bool sound_ = true;
 };
 
@@ -95,7 +95,7 @@ class SpotModel {
         return theta_[2] > 0;
     }
 
-    /// Second moments beyond the image's, from the best fit of its second derivatives.
+    /// Measures the second moments beyond the image's, from the best fit of its second derivatives.
     bool measure_moments(SpotResidual& out) {
         constexpr double step = 0.3;
         const PsfWidths w = psf_.widths(theta_.data() + 4);
@@ -134,7 +134,7 @@ class SpotModel {
         return true;
     }
 
-    /// The photons of one more molecule at each pixel, beside the spot's own parameters.
+    /// Measures the photons of a second molecule at each pixel, beside the spot's own parameters.
     bool measure_shares(int shape_numbers, std::span<const ShapeNumbers> others, SpotResidual& out) {
         for (int k = 0; k < shape_numbers; ++k) columns_.push_back(slope(std::size_t(4 + k)));
         const SmallSystem system(columns_, weight_);
@@ -142,11 +142,11 @@ class SpotModel {
         const std::vector<double> own = system.half_solve(scores());
         out.share.assign((1 + others.size()) * image_size, 0), out.share_error = out.share;
         auto second = theta_;
-        measure_shares_of(system, own, second, misfit_half_px, least_information, &out.share[0], &out.share_error[0]);
+        measure_shares_of(system, own, second, misfit_half_px, min_information, &out.share[0], &out.share_error[0]);
         for (std::size_t k = 0; k < others.size(); ++k) {
             std::copy_n(others[k].begin(), shape_numbers, second.begin() + 4);
             const std::size_t at = (1 + k) * image_size;
-            measure_shares_of(system, own, second, close_px, least_information_of_others, &out.share[at],
+            measure_shares_of(system, own, second, close_px, min_information_of_others, &out.share[at],
                               &out.share_error[at]);
         }
         return true;
@@ -155,7 +155,7 @@ class SpotModel {
   private:
     static constexpr std::size_t image_size = std::size_t(misfit_edge_px) * misfit_edge_px;
 
-    /// Of a molecule with the shape of `second`, up to `half` px from the spot's pixel along x and y.
+    /// Measures shares for a molecule with the shape of `second`, up to `half` px from the spot's pixel along x and y.
     void measure_shares_of(const SmallSystem& system, const std::vector<double>& own,
                            std::array<double, max_parameters> second, int half, double least, float* share,
                            float* error) const {
@@ -166,7 +166,7 @@ class SpotModel {
         psf_.add_photons(second.data(), 0, 0, edge, edge, stencil.data());
         double square = 0;
         for (const double h : stencil) square += h * h;
-        std::vector<std::array<double, most_columns>> by_pixel(factor_.size());  // the columns; 0 beyond the last
+        std::vector<std::array<double, max_columns>> by_pixel(factor_.size());  // the columns; 0 beyond the last
         for (std::size_t k = 0; k < columns_.size(); ++k)
             for (std::size_t p = 0; p < by_pixel.size(); ++p) by_pixel[p][k] = columns_[k][p];
         const int middle_x = int(std::lround(theta_[0])), middle_y = int(std::lround(theta_[1]));
@@ -175,7 +175,7 @@ class SpotModel {
                 const int x = middle_x + i, y = middle_y + j;
                 if (x < 0 || y < 0 || x >= pixels_.width || y >= pixels_.height) continue;
                 double score = 0, information = 0, seen = 0;
-                std::array<double, most_columns> mixed{};
+                std::array<double, max_columns> mixed{};
                 for (int v = std::max(-reach, -y); v <= std::min(reach, pixels_.height - 1 - y); ++v)
                     for (int u = std::max(-reach, -x); u <= std::min(reach, pixels_.width - 1 - x); ++u) {
                         const std::size_t p = std::size_t(y + v) * std::size_t(pixels_.width) + std::size_t(x + u);
@@ -183,9 +183,9 @@ class SpotModel {
                         const double h = stencil[std::size_t(v + reach) * std::size_t(edge) + std::size_t(u + reach)];
                         const double fh = factor_[p] * h, weighted = weight_[p] * fh;
                         seen += h * h, score += residual_[p] * fh, information += weighted * fh;
-                        for (std::size_t k = 0; k < most_columns; ++k) mixed[k] += weighted * by_pixel[p][k];
+                        for (std::size_t k = 0; k < max_columns; ++k) mixed[k] += weighted * by_pixel[p][k];
                     }
-                if (seen < 0.5 * square) continue;  // mostly beyond the pixels
+                if (seen < 0.5 * square) continue;  // most of the image is outside the window
                 double left = information;
                 const std::vector<double> shared =
                     system.half_solve({mixed.begin(), mixed.begin() + std::ptrdiff_t(columns_.size())});
@@ -199,7 +199,7 @@ class SpotModel {
             }
     }
 
-    /// dmu' / dtheta_k.
+    /// Returns dmu' / dtheta_k.
     std::vector<double> slope(std::size_t k) const {
         auto above = theta_, below = theta_;
         const double step = k == 2 ? 0.01 * theta_[2] : 1e-3;
@@ -210,7 +210,7 @@ class SpotModel {
         return scaled(std::move(change));
     }
 
-    /// Of N h without background, per pixel of the window.
+    /// Returns N h without background, per pixel of the window.
     std::vector<double> image(const std::array<double, max_parameters>& theta) const {
         std::vector<double> light(std::size_t(pixels_.width) * std::size_t(pixels_.height), 0.0);
         psf_.add_photons(theta.data(), 0, 0, pixels_.width, pixels_.height, light.data());
@@ -232,14 +232,14 @@ class SpotModel {
                                   from = std::size_t(y) * std::size_t(pixels_.pitch) + std::size_t(x);
                 const double f = double(pixels_[JointPlane::per_photon][from]);
                 const double mu =
-                    std::max(double(pixels_[JointPlane::known][from]) + f * (theta_[3] + light[p]), least_model);
+                    std::max(double(pixels_[JointPlane::known][from]) + f * (theta_[3] + light[p]), min_model);
                 factor_[p] = f, weight_[p] = f > 0 ? 1 / mu : 0;
                 residual_[p] = f > 0 ? double(pixels_[JointPlane::data][from]) / mu - 1 : 0;
             }
         columns_.clear();
         for (std::size_t k = 0; k < 4; ++k) columns_.push_back(k == 3 ? factor_ : slope(k));
     }
-    /// Of the columns: the gradient of the log-likelihood.
+    /// Returns the gradient of the log-likelihood by the columns.
     std::vector<double> scores() const {
         std::vector<double> gradient;
         for (const std::vector<double>& column : columns_) {
@@ -266,7 +266,7 @@ Eigenvalues eigenvalues(double xx, double xy, double yy) {
     return {middle + root, middle - root};
 }
 
-/// The median, where it differs from 0 by more than chance, with that of the errors.
+/// Returns the median, or 0 if its difference from 0 may be chance.
 double significant_median(std::vector<double> values, std::vector<double> variances) {
     constexpr double errors = 3, price_of_median = 1.2533;
     const double middle = median(values);
@@ -278,7 +278,7 @@ double significant_median(std::vector<double> values, std::vector<double> varian
     return std::abs(middle) > errors * error ? middle : 0;
 }
 
-/// What all spots have in common.
+/// Returns the moments that all spots have in common.
 SpotResidual::Moments common_moments(std::span<const SpotResidual> residuals) {
     using Moments = SpotResidual::Moments;
     const auto of = [&](double Moments::*value, double Moments::*variance) {
@@ -294,9 +294,9 @@ SpotResidual::Moments common_moments(std::span<const SpotResidual> residuals) {
     return common;
 }
 
-/// The root mean square by which the moments of single molecules vary, px^2. A pair adds d d', whose determinant is 0,
-/// in whatever direction it lies, while defocus adds to both axes and astigmatism adds to one what it takes from the
-/// other: so the mean determinant is that of single molecules, beside what noise makes of it.
+/// Returns the root mean square by which the moments of single molecules vary, px^2. A pair adds d d', whose
+/// determinant is 0 in every direction. Defocus adds to both axes; astigmatism adds to one axis what it subtracts from
+/// the other. The mean determinant, corrected for noise, is therefore that of single molecules.
 double scatter_of_singles(std::span<const SpotResidual> residuals, const SpotResidual::Moments& common) {
     constexpr double kept = 0.9, errors = 3;
     std::vector<double> determinants;
@@ -314,7 +314,7 @@ double scatter_of_singles(std::span<const SpotResidual> residuals, const SpotRes
     return std::abs(mean) > errors * error ? std::sqrt(std::abs(mean)) : 0;
 }
 
-/// Whether a spot's moments beyond the common ones lie along one axis, as those of two molecules.
+/// Returns true if a spot's moments beyond the common ones lie along one axis, like those of two molecules.
 bool looks_like_a_pair(const SpotResidual& one, const SpotResidual::Moments& common) {
     constexpr double errors = 4, least = 0.15, along_one_axis = 0.35;
     const SpotResidual::Moments& m = one.moments;
@@ -324,8 +324,8 @@ bool looks_like_a_pair(const SpotResidual& one, const SpotResidual::Moments& com
            std::abs(beyond.lesser) < along_one_axis * beyond.greater;
 }
 
-/// By how much the widest of single molecules exceed the common moments, on average over directions, px^2: the 95 %
-/// quantile, less noise.
+/// Returns how much the widest single molecules exceed the common moments, averaged over directions, px^2: the 95 %
+/// quantile, minus noise.
 double excess_of_widest(std::span<const SpotResidual* const> singles, const SpotResidual::Moments& common) {
     constexpr double upper = 0.95, deviations_at_upper = 1.645, chance = 3, error_of_upper = 1.3;
     std::vector<double> excess, variances;
@@ -339,7 +339,8 @@ double excess_of_widest(std::span<const SpotResidual* const> singles, const Spot
     return above > noise * (1 + chance * error_of_upper / std::sqrt(n)) ? std::sqrt(above * above - noise * noise) : 0;
 }
 
-/// The share of photons that a would-be molecule gets in one place: the mean, and more where spots differ.
+/// Returns the share of photons that a would-be molecule gets at one position: the mean, plus the scatter between spots
+/// if `with_scatter`.
 double satellite_share(std::vector<double> shares, std::vector<double> errors, bool with_scatter) {
     constexpr double upper = 0.8, deviations_at_upper = 0.8416, deviations = 2.5, chance = 4, error_of_upper = 1.8;
     const double n = double(shares.size()), noise = median(errors), middle = median(shares);
@@ -368,8 +369,8 @@ std::optional<SpotResidual> measure_residual(const PsfInDouble& psf, int shape_n
 }
 
 std::optional<PsfMisfit> misfit_of(std::span<const SpotResidual> residuals, bool with_widest, bool with_scatter) {
-    constexpr std::size_t least_measured = 10;
-    constexpr double least_singles =
+    constexpr std::size_t min_measured = 10;
+    constexpr double min_singles =
         0.67;  // with more pairs, as along filaments, medians are not those of single molecules
     PsfMisfit misfit;
     if (residuals.empty()) return {};
@@ -381,7 +382,7 @@ std::optional<PsfMisfit> misfit_of(std::span<const SpotResidual> residuals, bool
     std::vector<const SpotResidual*> singles;
     for (const SpotResidual& one : residuals)
         if (!looks_like_a_pair(one, common)) singles.push_back(&one);
-    if (singles.size() < std::max(least_measured, std::size_t(least_singles * double(residuals.size())))) return {};
+    if (singles.size() < std::max(min_measured, std::size_t(min_singles * double(residuals.size())))) return {};
     misfit.width = std::max(eigenvalues(common.xx, common.xy, common.yy).greater, 0.0) * per_width;
     if (with_widest) misfit.width += excess_of_widest(singles, common) * per_width;
     for (std::size_t at = 0; at < residuals.front().share.size(); ++at) {
@@ -389,11 +390,11 @@ std::optional<PsfMisfit> misfit_of(std::span<const SpotResidual> residuals, bool
         for (const SpotResidual* one : singles)
             if (one->share_error[at] > 0)
                 shares.push_back(double(one->share[at])), errors.push_back(double(one->share_error[at]));
-        if (shares.size() < least_measured) continue;
+        if (shares.size() < min_measured) continue;
         const auto share = float(satellite_share(std::move(shares), std::move(errors), with_scatter));
         const int i = int(at % misfit_edge_px) - misfit_half_px;
         const int j = int(at / misfit_edge_px % misfit_edge_px) - misfit_half_px;
-        // A spot may lie anywhere in its pixel.
+        // A spot may lie anywhere in its pixel, so its share covers a range of distances.
         const double distance = std::hypot(i, j) / double(satellite_step_px);
         const int from = std::max(int(std::floor(distance - 1)), 0), to = int(std::ceil(distance + 1));
         for (int k = from; k <= std::min(to, satellite_steps - 2); ++k)

@@ -1,4 +1,4 @@
-// What residuals of lone spots say, on images made here by std::erf and std::poisson_distribution.
+// Misfits from residuals of lone spots, in images simulated with std::erf and std::poisson_distribution.
 // SPDX-License-Identifier: MIT
 #include "pipeline/psf_misfit.hpp"
 
@@ -32,7 +32,7 @@ void add(const Light& light, Image& image) {
                 light.photons * share(x, light.x, light.sigma_px) * share(y, light.y, light.sigma_px);
 }
 
-/// Residuals of spots of 3,000 photons, each of the light that `parts` makes of a molecule.
+/// Returns residuals of spots with 3,000 photons. `parts` returns the light that each molecule consists of.
 std::vector<SpotResidual> residuals(const std::function<std::vector<Light>(const Light&, std::mt19937&)>& parts) {
     std::mt19937 random(7);
     std::uniform_real_distribution<double> within(-0.5, 0.5);
@@ -72,8 +72,8 @@ TEST(PsfMisfit, of_the_model_itself_is_chance) {
     const PsfMisfit misfit = *misfit_of(exact, true);
     EXPECT_EQ(misfit.width, 0);
     EXPECT_EQ(misfit.scatter, 0);
-    // Photons of a would-be molecule have a standard error of some 2 % of 3,000; the highest of 361 scatters is below
-    // one more.
+    // A would-be molecule's photons have a standard error of about 2 % of 3,000. The highest of 361 scatters stays
+    // below another such error.
     EXPECT_LT(greatest(misfit), 0.05);
 }
 
@@ -83,7 +83,7 @@ TEST(PsfMisfit, of_a_wider_psf_is_its_relative_width) {
                                             return std::vector<Light>{one};
                                         }),
                                         true);
-    // D = 2 m s^2 to first order; of the whole difference of variances, (1.1^2 - 1) / 2 = 0.105.
+    // D = 2 m s^2 to first order. For the whole difference of variances, m = (1.1^2 - 1) / 2 = 0.105.
     EXPECT_NEAR(misfit.width, 0.105, 0.02);
     EXPECT_EQ(misfit.scatter, 0);
 }
@@ -106,7 +106,7 @@ TEST(PsfMisfit, tells_two_widths_from_pairs) {
                                             return std::vector<Light>{one};
                                         }),
                                         true);
-    // Half of the spots differ by D = 1.7^2 - 1.1^2 = 1.68 px^2 from the others: from 0.25 of their widths, all in all.
+    // Half of the spots differ from the other half by D = 1.7^2 - 1.1^2 = 1.68 px^2: 0.25 of their widths or more.
     EXPECT_GT(widths.scatter, 0.15);
     EXPECT_GT(widths.width, 0.2);
     const PsfMisfit pairs = *misfit_of(residuals([](Light one, std::mt19937& random) {

@@ -35,8 +35,8 @@ BlockPlan plan_of(const MovieInfo& movie, const LocalizeJob& job, std::int64_t f
     return plan_blocks(frame_bytes, frames, job.threads, job.options.memory_bytes);
 }
 
-/// What a thread reads into lies in its core's cache while it is localized, as memory that blocks took in turn would
-/// not.
+/// Memory into which one thread reads. It stays in the core's cache during the localization; memory shared between
+/// blocks would not.
 struct ThreadScratch {
     explicit ThreadScratch(const LocalizeJob& job) : localizer(job) {}
     CpuLocalizer localizer;
@@ -63,14 +63,14 @@ void localize_on_cpu(const MovieInfo& movie, const LocalizeJob& job, std::int64_
     for (const ThreadScratch& thread : threads) add(info, thread.localizer.fit_info());
 }
 
-/// To close a GPU takes 0.05 s, in which rows can be written.
+/// Closes the GPUs on another thread. This takes 0.05 s, in which rows can be written.
 std::future<void> closed_meanwhile(std::unique_ptr<offload::DevicePool> pool) try {
     return std::async(std::launch::async, [closing = std::move(pool)]() mutable { closing.reset(); });
 } catch (const std::system_error&) {
-    return {};  // no thread could be started: they are closed by now
+    return {};  // no thread could be started; the GPUs are already closed
 }
 
-/// False: the CPU does the remaining frames.
+/// Returns false if the CPU must localize the remaining frames.
 bool localize_on_gpus(Movie& movie, const LocalizeJob& job, std::int64_t frames, BlocksInOrder& blocks,
                       BlocksDone& ended) try {
     FitInfo& info = ended.fit;
@@ -85,10 +85,10 @@ bool localize_on_gpus(Movie& movie, const LocalizeJob& job, std::int64_t frames,
     if (service->run(info)) return true;
     auto pool = std::make_unique<offload::DevicePool>();
     offload::DeviceRequest request = device_request(options, options);
-    request.most = most_gpus(*pool, options.gpus);
-    MovieOnGpus on_gpus(movie.info(), job, frames, request.most, blocks);
+    request.max = max_gpus(*pool, options.gpus);
+    MovieOnGpus on_gpus(movie.info(), job, frames, request.max, blocks);
     request.threads = on_gpus.useful_gpus();
-    request.open_without_work = frames == 0;  // Backend::gpu reports a missing GPU even without frames
+    request.open_without_work = frames == 0;  // Backend::gpu reports a missing GPU even if there are no frames
     if (decision && decision->choice == Backend::gpu && decision->basis != offload::Basis::rules)
         request.worth_waiting_s = worth_waiting_s(*decision, decision->gpu.total());
     request.expected_s = advisor.expected_gpu_s(movie_work(movie.info(), job, frames));
@@ -107,7 +107,7 @@ bool localize_on_gpus(Movie& movie, const LocalizeJob& job, std::int64_t frames,
     if (!info.gpus.empty()) ended.gpus_closed = closed_meanwhile(std::move(pool));
     return done;
 } catch (const Cancelled&) {
-    return true;  // stopped while waiting for a GPU: the CPU has nothing to do either
+    return true;  // stopped while waiting for a GPU: no work remains for the CPU
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ SpotGrid::SpotGrid(const std::vector<GridPoint>& points, double edge_px) {
         origin_ = {std::min(origin_.x, p.x), std::min(origin_.y, p.y)};
         last = {std::max(last.x, p.x), std::max(last.y, p.y)};
     }
-    // Few points get larger cells, so that the number of cells stays proportional to that of the points.
+    // With few points, cells are larger, so that their number stays proportional to the number of points.
     const double count = double(points.size()) + 1, width = last.x - origin_.x, height = last.y - origin_.y;
     edge_ = std::max({edge_px, std::sqrt(width * height / count), width / count, height / count});
     columns_ = place(width / edge_, int(count) + 1) + 1;

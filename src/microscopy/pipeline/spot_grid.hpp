@@ -1,4 +1,4 @@
-// A grid over the points of a frame, which finds those in a box without visiting all.
+// A grid over the points of a frame, which finds the points in a box without visiting all.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,10 +14,10 @@ struct GridPoint {
 
 class SpotGrid {
   public:
-    /// `edge_px` > 0: about the edge of the boxes that will be visited.
+    /// `edge_px` > 0: approximate edge of the boxes that will be visited.
     SpotGrid(const std::vector<GridPoint>& points, double edge_px);
 
-    /// Calls visit(k) for all points in the box from `low` to `high`, and for some outside it.
+    /// Calls visit(k) for all points in the box from `low` to `high`, and for some points outside.
     template <class Visit>
     void visit(GridPoint low, GridPoint high, const Visit& visit) const {
         const Cell from = cell_of(low), to = cell_of(high);
@@ -32,7 +32,7 @@ class SpotGrid {
     struct Cell {
         int column, row;
     };
-    /// NaN counts as 0.
+    /// Returns the index of a cell along one axis, within the grid. NaN counts as 0.
     static int place(double cells, int count) { return cells > 0 ? int(std::min(cells, double(count - 1))) : 0; }
     Cell cell_of(GridPoint point) const {
         return {place((point.x - origin_.x) / edge_, columns_), place((point.y - origin_.y) / edge_, rows_)};
@@ -41,7 +41,7 @@ class SpotGrid {
     GridPoint origin_{0, 0};
     double edge_ = 1;
     int columns_ = 1, rows_ = 1;
-    std::vector<std::size_t> begin_;    // of each cell's members, row by row; then the end
+    std::vector<std::size_t> begin_;    // index of each cell's first member, row by row; then the end
     std::vector<std::size_t> members_;  // numbers of points
 };
 

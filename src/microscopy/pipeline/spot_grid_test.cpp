@@ -1,4 +1,4 @@
-// What lies in a box, by cells.
+// Finds the points in a box by cells.
 // SPDX-License-Identifier: MIT
 #include "pipeline/spot_grid.hpp"
 
@@ -20,7 +20,8 @@ std::vector<std::size_t> visited(const SpotGrid& grid, GridPoint low, GridPoint 
     return all;
 }
 
-/// Points at random in a field, and boxes about each: all points of a box are visited, and how many in all.
+/// Creates random points in a field and a box around each. Checks that all points of a box are visited; returns the
+/// number of visits.
 std::size_t check(double width, double height, std::size_t count, double box) {
     std::mt19937 random(3);
     std::uniform_real_distribution<double> x(-width / 2, width / 2), y(5, 5 + height);
@@ -42,9 +43,9 @@ std::size_t check(double width, double height, std::size_t count, double box) {
 
 }  // namespace
 
-// In cells of the box's size a box touches 2 x 2 of them on average, whatever the field's shape; a cell that was made
-// larger for few points holds about one.
-TEST(SpotGrid, visits_all_of_a_box_and_little_else) {
+// With cells of the box's size, a box touches 2 x 2 cells on average, whatever the field's shape. A cell that was
+// enlarged because there are few points contains about one.
+TEST(SpotGrid, visits_all_points_of_a_box_and_few_others) {
     for (const auto& [width, height] :
          {std::pair{500.0, 500.0}, {4.0, 60'000.0}, {60'000.0, 4.0}, {0.0, 1000.0}, {0.0, 0.5}}) {
         constexpr std::size_t count = 1500;

@@ -1,4 +1,4 @@
-// Background with structure: taken out where it is there all the time, and no molecules with it.
+// Structured background: subtracted if present in all frames, without subtracting molecules.
 // SPDX-License-Identifier: MIT
 #include "pipeline/static_background.hpp"
 
@@ -30,14 +30,14 @@ struct Sample {
     std::unique_ptr<Movie> movie;
     std::vector<Molecule> truth;
 };
-using Light = std::function<double(double x, double y, double t)>;  // e- a pixel; t from 0 to 1
+using Light = std::function<double(double x, double y, double t)>;  // e- per pixel; t from 0 to 1
 
-/// A molecule that is on at one place: in each frame with a probability.
+/// A molecule at a fixed position, which is on in each frame with a given probability.
 struct Fixed {
     double x, y, photons, part;
 };
 
-/// Molecules at random, two a frame, of 800 to 3,000 photons.
+/// Returns a sample of random molecules with 800 to 3,000 photons, two per frame by default.
 Sample sample_of(unsigned seed, const Light& light, const std::vector<Fixed>& fixed = {}, double a_frame = 2) {
     Psf psf;
     psf.sigma_nm = sigma_nm;
@@ -70,21 +70,21 @@ MeasuredBackground background_of(const Sample& sample) {
 double flat(double, double, double) { return 10; }
 double sharp_edge(double x, double y, double) { return x > 30 + 0.2 * y ? 60 : 8; }
 double slope(double x, double, double) { return 10 + 0.47 * x; }
-/// Bright within a circle alone, as a field stop has it.
+/// Light that is bright only within a circle, as with a field stop.
 double field_stop(double x, double y, double) { return std::hypot(x - 32, y - 30) < 20 ? 60 : 2; }
 
-/// Waves whose crests are about as wide as spots of 4 px.
+/// Waves with crests about as wide as spots of 4 px.
 double waves(double x, double y, double) { return 25 + 8 * std::sin(x / 3.5) * std::sin(y / 3.5 + x / 20); }
 
-/// Whether no other molecule of the frame is near.
+/// Returns true if no other molecule of the frame is near.
 bool is_lone(const Sample& sample, const Molecule& one) {
     return std::none_of(sample.truth.begin(), sample.truth.end(), [&](const Molecule& other) {
         return &other != &one && other.frame == one.frame && std::hypot(other.x - one.x, other.y - one.y) < 9;
     });
 }
 
-/// Rows within 1.5 px of a molecule of their frame, each molecule once; and their mean errors. `pull` and `mean_dx_px`:
-/// of lone ones.
+/// Rows within 1.5 px of a molecule of their frame, with each molecule used once, and their mean errors. `pull` and
+/// `mean_dx_px` include only lone molecules.
 struct Match {
     double precision = 0, recall = 0, mean_dx_px = 0, pull = 0, fixed_recall = 0, fixed_photons = 0, bg_error = 0;
 };
@@ -173,7 +173,7 @@ TEST(StaticBackground, is_not_what_is_on_in_half_of_the_frames_or_in_all) {
     }
 }
 
-TEST(StaticBackground, that_changes_is_told) {
+TEST(StaticBackground, that_changes_is_reported) {
     const auto fading = [](double x, double y, double t) { return sharp_edge(x, y, 0) * (1.6 - 1.2 * t); };
     const MeasuredBackground measured = background_of(sample_of(7, fading));
     ASSERT_FALSE(measured.light_e.empty());
@@ -181,12 +181,12 @@ TEST(StaticBackground, that_changes_is_told) {
     known.is_known = true;
     EXPECT_NE(background_warning(known).find("changes over the movie"), std::string::npos);
     StaticBackground steady = background_of(sample_of(8, waves)).found;
-    EXPECT_NE(background_warning(steady).find("not taken out"), std::string::npos) << "as of a pipe";
+    EXPECT_NE(background_warning(steady).find("It is not subtracted"), std::string::npos) << "as of a pipe";
     steady.is_known = true;
     EXPECT_EQ(background_warning(steady), "");
 }
 
-TEST(StaticBackground, of_a_moving_background_is_nothing_but_false_spots_are_told) {
+TEST(StaticBackground, of_a_moving_background_is_nothing_but_false_spots_are_reported) {
     const auto moving = [](double x, double y, double t) {
         return 60 + 45 * std::sin(x / 4 + 60 * t) * std::sin(y / 4 + 25 * t);
     };
@@ -197,7 +197,7 @@ TEST(StaticBackground, of_a_moving_background_is_nothing_but_false_spots_are_tol
     EXPECT_EQ(background_of(sample_of(11, flat)).found.share_false, 0);
 }
 
-// 0 ADU, as registration leaves it, is 100 e- below the offset.
+// 0 ADU, as in the border that registration leaves, is 100 e- below the offset.
 TEST(StaticBackground, is_not_measured_beside_a_border_of_zeros) {
     const Light border = [](double x, double y, double) { return x < 2 ? 0.0 : flat(x, y, 0); };
     Sample sample = sample_of(5, border);
@@ -235,7 +235,7 @@ TEST(StaticBackground, a_field_stop_with_constant_light_does_not_change) {
     for (const unsigned seed : {1, 2, 3}) {
         const MeasuredBackground measured = background_of(sample_of(seed, field_stop, {}, 0.5));
         EXPECT_NEAR(measured.found.max_e, 58, 8);
-        // Chance beyond five errors leaves nothing; molecules of a half may be left in a few pixels.
+        // Chance stays below five errors. Molecules that are on in only half of the movie may remain in a few pixels.
         EXPECT_LT(measured.found.share_changed, 0.004);
     }
 }

@@ -1,4 +1,4 @@
-// Means of a sample's pixels from their low level upwards (docs/explanation/theory.md, section 5, Static background).
+// Averages the low levels of a sample's pixels (docs/explanation/theory.md, section 5, Static background).
 // SPDX-License-Identifier: MIT
 #include "pipeline/temporal_means.hpp"
 
@@ -25,15 +25,15 @@
 namespace glint {
 namespace {
 
-constexpr std::size_t sample_bytes = std::size_t(1) << 27;  // of the sample's counts held simultaneously
-constexpr int least_rows = 32, band_rows = 32;
+constexpr std::size_t sample_bytes = std::size_t(1) << 27;  // maximum size of the sample's counts in memory
+constexpr int min_rows = 32, band_rows = 32;
 constexpr float beyond_any = std::numeric_limits<float>::infinity();
 
-/// Whole rows of a frame as the camera counted them.
+/// Whole rows of a frame, as raw counts.
 struct SampledFrame {
     std::vector<std::byte> counts;
-    std::vector<float> masked_e;  // of all masked pixels of the frame: what stands for them
-    float level = 1;              // of the whole frame; later over the mean of all frames
+    std::vector<float> masked_e;  // substituted value of each masked pixel of the frame
+    float level = 1;              // of the whole frame; later relative to the mean of all frames
     float level_error = 0;        // e-
 };
 
@@ -42,7 +42,8 @@ struct Level {
     float e = 0, error = 0;
 };
 
-/// The mean of the middle half of about 1,000 pixels: a median would be a whole count, and may jump between two.
+/// Returns the mean of the middle half of about 1,000 pixels. A median would be a whole count, and might alternate
+/// between two.
 Level level_of(std::span<const float> frame, const CameraView& camera) {
     std::vector<float> values;
     for (std::size_t k = 0; k < frame.size(); k += frame.size() / 1021 + 1)
@@ -59,35 +60,35 @@ Level level_of(std::span<const float> frame, const CameraView& camera) {
     return {sum / n, std::sqrt(variances) / n};
 }
 
-/// Levels of frames over their mean; 1 for all if they are the same within errors or a tenth, or if there is too little
-/// light.
+/// Returns the levels of frames relative to their mean. All are 1 if they agree within errors or a tenth, or if there
+/// is too little light.
 std::vector<float> relative(std::vector<float> levels, float error) {
-    constexpr float same = 0.1f, errors = 8, least_e = 1;  // 256 frames are within 6 errors
+    constexpr float same = 0.1f, errors = 8, min_e = 1;  // 256 frames are within 6 errors
     const float mean =
         std::accumulate(levels.begin(), levels.end(), 0.0f) / float(std::max<std::size_t>(levels.size(), 1));
     const auto [low, high] = std::minmax_element(levels.begin(), levels.end());
-    const bool is_steady = levels.empty() || *low < least_e || *high - *low < std::max(same * mean, errors * error);
+    const bool is_steady = levels.empty() || *low < min_e || *high - *low < std::max(same * mean, errors * error);
     for (float& level : levels) level = is_steady ? 1 : level / mean;
     return levels;
 }
 
-/// Frames before the shutter opens or the laser is on: with far less light than most. A movie that fades has many of
-/// them, and keeps all.
+/// Removes frames with far less light than the median, as before the shutter opens or the laser is on. A movie that
+/// fades has many such frames, and keeps all.
 void leave_out_dark_frames(std::vector<SampledFrame>& frames) {
-    constexpr float dark = 0.5f, least_e = 1;  // of the median level
+    constexpr float dark = 0.5f, min_e = 1;  // dark: relative to the median level
     std::vector<float> levels;
     for (const SampledFrame& frame : frames) levels.push_back(frame.level);
     const float typical = float(median(std::move(levels)));
     const auto is_dark = [&](const SampledFrame& frame) { return frame.level < dark * typical; };
     const auto few = std::ptrdiff_t(frames.size() / 4);
-    if (typical < least_e || std::count_if(frames.begin(), frames.end(), is_dark) > few) return;
+    if (typical < min_e || std::count_if(frames.begin(), frames.end(), is_dark) > few) return;
     std::erase_if(frames, is_dark);
 }
 
-/// Rows [first, first + rows) of a sample of frames, without those that cannot be read and dark ones.
+/// Returns rows [first, first + rows) of a sample of frames, without unreadable and dark frames.
 std::vector<SampledFrame> sample(Movie& movie, const LocalizeJob& job, std::int64_t count, int first, int rows) {
     const std::size_t pixels = std::size_t(job.camera.width()) * std::size_t(job.camera.height());
-    const std::size_t row_bytes = std::size_t(job.camera.width()) * std::size_t(bytes_of(movie.info().type));
+    const std::size_t row_bytes = std::size_t(job.camera.width()) * std::size_t(num_bytes(movie.info().type));
     tbb::enumerable_thread_specific<AlignedFloats> photoelectrons([&] { return AlignedFloats(pixels); });
     std::vector<SampledFrame> frames(static_cast<std::size_t>(count));
     tbb::parallel_for(std::int64_t(0), count, [&](std::int64_t k) {
@@ -121,11 +122,11 @@ std::vector<SampledFrame> sample(Movie& movie, const LocalizeJob& job, std::int6
     return frames;
 }
 
-/// Means of some of a strip's rows. A row is read in all frames, found bright in, and averaged; so it stays in a core's
-/// cache.
+/// Computes means for some rows of a strip. Each row is read in all frames, searched for bright pixels, and averaged,
+/// so it stays in a core's cache.
 class Band {
   public:
-    /// `first_row`: the frame's row with which the frames of the sample begin, which have `rows` rows.
+    /// `frames` contain `rows` rows each, from `first_row` of the whole frame on.
     Band(const LocalizeJob& job, PixelType type, const std::vector<SampledFrame>& frames, int first_row, int rows,
          int reach_px)
         : camera_(job.camera),
@@ -144,11 +145,11 @@ class Band {
         for (int half = 0; half < 2; ++half)
             for (std::size_t k = 0; k < frames.size(); ++k)
                 if ((2 * k >= frames.size()) == (half == 1)) level_of_half_[half] += frames[k].level;
-        dimmest_ = frames.front().level;  // has the most noise
+        dimmest_ = frames.front().level;  // the dimmest frame has the most noise
         for (const SampledFrame& frame : frames) dimmest_ = std::min(dimmest_, frame.level);
     }
 
-    /// Of rows [begin, end) of the frame.
+    /// Computes the means of rows [begin, end) of the frame.
     void take_means(int begin, int end, TemporalMeans& to) {
         const int from = std::max(begin - reach_, first_row_), until = std::min(end + reach_, first_row_ + rows_);
         const std::size_t row_marks = bright_.size();
@@ -163,7 +164,7 @@ class Band {
     }
 
   private:
-    // Not a power of 2, else the frames of a pixel would share a few lines of the cache.
+    // Not a power of 2, which would map the frames of a pixel to the same few cache lines.
     long stride() const { return padded_ + 16; }
     RowOfFrames row() const { return {values_.data(), stride(), padded_, int(frames_.size())}; }
 
@@ -178,7 +179,7 @@ class Band {
             const SampledFrame& frame = frames_[k];
             float* to = values_.data() + std::ptrdiff_t(k) * stride();
             const std::byte* counts =
-                frame.counts.data() + std::size_t(y - first_row_) * width * std::size_t(bytes_of(type_));
+                frame.counts.data() + std::size_t(y - first_row_) * width * std::size_t(num_bytes(type_));
             switch (type_) {
                 case PixelType::uint8:
                     GLINT_PICK(scale_uint8)(reinterpret_cast<const std::uint8_t*>(counts), width, scale, to);
@@ -204,7 +205,7 @@ class Band {
         for (; one != masked.end() && one->at < first + width; ++one)
             to[one->at - first] = frame.masked_e[std::size_t(one - masked.begin())];
     }
-    /// Marks row y of all frames, along the row.
+    /// Marks the bright pixels of row y in all frames, and those beside them along the row.
     void mark(int y, std::uint8_t* to) {
         read(y);
         for (int x = 0; x < camera_.width(); ++x) {
@@ -255,8 +256,8 @@ TemporalMeans temporal_means(Movie& movie, const LocalizeJob& job, std::int64_t 
     if (with_halves) means.early.resize(pixels), means.late.resize(pixels);
     means.unsteady.resize(pixels);
     const PixelType type = movie.info().type;
-    const std::size_t row_bytes = std::size_t(frames) * std::size_t(width) * std::size_t(bytes_of(type));
-    const int rows = std::max(int(sample_bytes / row_bytes) - 2 * reach_px, least_rows);
+    const std::size_t row_bytes = std::size_t(frames) * std::size_t(width) * std::size_t(num_bytes(type));
+    const int rows = std::max(int(sample_bytes / row_bytes) - 2 * reach_px, min_rows);
     for (int top = 0; top < height; top += rows) {
         const int bottom = std::min(top + rows, height), first = std::max(top - reach_px, 0),
                   end = std::min(bottom + reach_px, height);

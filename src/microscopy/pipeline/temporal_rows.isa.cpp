@@ -11,7 +11,7 @@ namespace glint::GLINT_ISA {
 namespace {
 
 typedef std::uint8_t Bytes __attribute__((vector_size(lane_width)));
-constexpr int registers = 4;  // used simultaneously, since each sum waits for the one before
+constexpr int registers = 4;  // processed together, since each sum waits for the previous one
 constexpr int together = registers * lane_width;
 static_assert(row_step % together == 0);
 constexpr float beyond_any = __builtin_inff();
@@ -21,10 +21,10 @@ Mask marked(const std::uint8_t* from) {
     __builtin_memcpy(&bytes, from, sizeof bytes);
     return __builtin_convertvector(bytes, Mask) != 0;
 }
-/// NaN and infinity less themselves are NaN.
+/// NaN minus NaN and infinity minus infinity are NaN.
 Mask is_finite(Lane values) { return values - values == Lane{}; }
 
-/// Sum and number of values up to their limits.
+/// Returns sum and number of the values up to their limits.
 void sum_up_to(const float* values, long stride, int frames, const float* limits, float* sums, float* counts) {
     Lane limit[registers], sum[registers], count[registers];
     GLINT_UNROLL
@@ -40,7 +40,7 @@ void sum_up_to(const float* values, long stride, int frames, const float* limits
     for (int r = 0; r < registers; ++r) store(sums + r * lane_width, sum[r]), store(counts + r * lane_width, count[r]);
 }
 
-void least_of(const float* values, long stride, int frames, float* least) {
+void min_of(const float* values, long stride, int frames, float* least) {
     Lane low[registers];
     GLINT_UNROLL
     for (int r = 0; r < registers; ++r) low[r] = Lane{} + beyond_any;
@@ -60,8 +60,8 @@ void find_row_limits(const RowOfFrames& row, const float* shot_of, const float* 
     float mean[together], limit[together], sum[together], count[together];
     for (int x = 0; x < row.width; x += together) {
         const float *shot = shot_of + x, *read = read_of + x, *values = row.values + x;
-        least_of(values, row.stride, row.frames, mean);
-        // The least of 16 to 256 values lies 1.8 to 2.8 standard deviations below their mean.
+        min_of(values, row.stride, row.frames, mean);
+        // The lowest of 16 to 256 values is 1.8 to 2.8 standard deviations below their mean.
         for (int i = 0; i < together; ++i) {
             const float light = mean[i] > shot[i] ? mean[i] : shot[i];
             mean[i] += 1.5f * __builtin_sqrtf(shot_noise(light, shot[i]) + read[i]);
@@ -119,7 +119,7 @@ void take_row_means(const RowOfFrames& row, const std::uint8_t* marks, long mark
         const Lane even = (sum[0] + sum[2]) / (count[0] + count[2]), odd = (sum[1] + sum[3]) / (count[1] + count[3]);
         const Lane early = (sum[0] + sum[1]) / (count[0] + count[1]), late = (sum[2] + sum[3]) / (count[2] + count[3]);
         const Mask is_unsteady = (4 * kept < zero + float(row.frames)) | ~is_finite(even + odd);
-        const Mask has_both = is_finite(early + late);  // else a molecule is on in one half
+        const Mask has_both = is_finite(early + late);  // otherwise a molecule is on during one half
         const auto put = [&](Lane values, float* into) { store(into + x, is_unsteady ? zero : values); };
         put(mean, to.all), put(even, to.even), put(odd, to.odd);
         put((has_both ? early : mean) * level_of_half[0] / float(middle), to.early);

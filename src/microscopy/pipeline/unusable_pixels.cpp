@@ -1,4 +1,5 @@
-// Saturated pixels by their value; hits by the fit of a window, where one pixel explains more than a spot does.
+// Detects saturated pixels by their value. Detects hits by the fit of a window, if one pixel explains the window better
+// than a spot does.
 // SPDX-License-Identifier: MIT
 #include "pipeline/unusable_pixels.hpp"
 
@@ -23,7 +24,7 @@ std::span<float> pixels_of(Rois& rois, std::size_t window) {
     return std::span(rois.pixels).subspan(window * area, area);
 }
 
-/// Makes saturated pixels of the windows NaN; counts those of each.
+/// Sets saturated pixels of the windows to NaN; counts them per window.
 void leave_out_saturated(const LocalizeJob& job, Rois& rois, std::vector<std::uint32_t>& counts) {
     counts.assign(rois.count(), 0);
     for (std::size_t k = 0; k < rois.count(); ++k) {
@@ -40,7 +41,7 @@ void leave_out_saturated(const LocalizeJob& job, Rois& rois, std::vector<std::ui
     }
 }
 
-/// A window's pixels as docs/explanation/theory.md, eq. 2.2 and 2.3 have them.
+/// A window's pixels as in docs/explanation/theory.md, eq. 2.2 and 2.3.
 class WindowPixels {
   public:
     WindowPixels(const Rois& rois, std::size_t window) : rois_(rois) {
@@ -53,7 +54,7 @@ class WindowPixels {
     double read_variance(std::size_t p) const {
         return weight(p) * double(rois_.variance.empty() ? rois_.variance_scalar : rois_.variance[first_ + p]);
     }
-    /// The deviance (4.1) of a pixel of which `expected` photoelectrons are expected.
+    /// Returns the deviance (4.1) of a pixel with `expected` expected photoelectrons.
     double deviance(std::size_t p, double expected) const {
         const double f = shot_noise(), more = read_variance(p) / (f * f);
         const double data = std::max(0.0, photoelectrons(p) / f + more), mu = std::max(expected / f + more, 0.01);
@@ -65,8 +66,8 @@ class WindowPixels {
     std::size_t first_;
 };
 
-/// Whether the third brightest pixel around one is so bright that find_hit() refuses the hit for that, whatever the
-/// noise. True for most spots, and quick to see.
+/// Returns true if the third brightest neighbour of a pixel is so bright that find_hit() rejects a hit, whatever the
+/// noise. True for most spots, and fast.
 bool is_surely_spot(const Rois& rois, std::size_t window, std::size_t hit, double light_beside) {
     constexpr double rounding = 1e-5;
     const int size = rois.size, x0 = int(hit) % size, y0 = int(hit) / size;
@@ -82,7 +83,7 @@ bool is_surely_spot(const Rois& rois, std::size_t window, std::size_t hit, doubl
                 e = other > e ? e : other, other = more;
             }
         }
-    // With less background than this, the third brightest has more than the part light_beside of the brightest one's
+    // With less background than `most`, the third brightest exceeds the share light_beside of the brightest pixel's
     // light.
     const double third = double(brightest[2]), peak = double(pixels[hit]);
     const auto most =
@@ -92,10 +93,10 @@ bool is_surely_spot(const Rois& rois, std::size_t window, std::size_t hit, doubl
     return darker > size * size / 4;  // then the lower quartile is such a background
 }
 
-/// The pixel of the window that a hit explains better than a spot does, or the number of pixels. A spot of the PSF's
-/// width has its light beside its brightest pixel, too, and a narrower one as well.
+/// Returns the pixel of the window that a hit explains better than a spot, or the number of pixels if there is none. A
+/// spot of the PSF's width, and even a narrower one, also has light beside its brightest pixel.
 std::size_t find_hit(const FoundSpots& found, std::size_t window, double light_beside) {
-    constexpr double least_gain = 20, least_deviations = 5;
+    constexpr double min_gain = 20, min_deviations = 5;
     const Rois& rois = found.rois;
     const WindowPixels pixels(rois, window);
     const int size = rois.size;
@@ -118,7 +119,7 @@ std::size_t find_hit(const FoundSpots& found, std::size_t window, double light_b
     }
     const double background = weights > 0 ? sum / weights : 0, excess = pixels.photoelectrons(hit) - background;
     const double noise = std::sqrt(pixels.shot_noise() * std::max(background, 0.0) + pixels.read_variance(hit));
-    if (!(excess > least_deviations * noise)) return area;
+    if (!(excess > min_deviations * noise)) return area;
     std::array<double, 8> around{};
     std::size_t n = 0;
     for_around(int(hit) % size, int(hit) / size, [&](std::size_t p) {
@@ -129,8 +130,8 @@ std::size_t find_hit(const FoundSpots& found, std::size_t window, double light_b
     std::vector<float> sorted(rois.pixels.begin() + std::ptrdiff_t(window * area),
                               rois.pixels.begin() + std::ptrdiff_t((window + 1) * area));
     std::nth_element(sorted.begin(), sorted.begin() + std::ptrdiff_t(area / 4), sorted.end());
-    const double low = double(sorted[area / 4]);  // of background, also around a bright spot
-    // The narrowest spot would have left more light there, by more than three errors.
+    const double low = double(sorted[area / 4]);  // an estimate of the background, even around a bright spot
+    // The narrowest spot would leave more light there, by more than three errors.
     const double expected = light_beside * (pixels.photoelectrons(hit) - low);
     const double error = std::sqrt(pixels.shot_noise() * (std::max(low, 0.0) + expected +
                                                           light_beside * light_beside * pixels.photoelectrons(hit)) +
@@ -139,10 +140,10 @@ std::size_t find_hit(const FoundSpots& found, std::size_t window, double light_b
     double deviance = 0;
     for (std::size_t p = 0; p < area; ++p)
         if (p != hit) deviance += pixels.deviance(p, background);
-    return -2 * double(found.fits.log_likelihood_ratio[window]) - deviance > least_gain ? hit : area;
+    return -2 * double(found.fits.log_likelihood_ratio[window]) - deviance > min_gain ? hit : area;
 }
 
-/// Makes a place of a frame NaN in a window, if it is there. Whether it was.
+/// Sets a frame position to NaN in a window that contains it. Returns true if it does.
 bool leave_out(Rois& rois, std::size_t window, int x, int y) {
     const int u = x - rois.x_corner[window], v = y - rois.y_corner[window];
     if (u < 0 || v < 0 || u >= rois.size || v >= rois.size) return false;
@@ -151,14 +152,14 @@ bool leave_out(Rois& rois, std::size_t window, int x, int y) {
 }
 
 void leave_out_hits(const LocalizeJob& job, FoundSpots& found) {
-    constexpr float least_p_value = 0.01f;  // a hit fits no spot
+    constexpr float min_p_value = 0.01f;  // a hit does not fit a spot
     Rois& rois = found.rois;
     const std::size_t area = std::size_t(rois.size) * std::size_t(rois.size);
     double light_beside = -1;
     std::vector<std::pair<std::size_t, std::size_t>> hits;  // window, pixel
     for (std::size_t k = 0; k < rois.count(); ++k) {
-        if (!has_position(found.fits.status[k]) || found.fits.p_value[k] >= least_p_value) continue;
-        if (light_beside < 0) light_beside = least_light_beside(narrowest_width_px(detect_options(job).filter));
+        if (!has_position(found.fits.status[k]) || found.fits.p_value[k] >= min_p_value) continue;
+        if (light_beside < 0) light_beside = min_light_beside(narrowest_width_px(detect_options(job).filter));
         if (const std::size_t hit = find_hit(found, k, light_beside); hit < area) hits.emplace_back(k, hit);
     }
     if (hits.empty()) return;
@@ -189,7 +190,7 @@ void leave_out_unusable(const LocalizeJob& job, FoundSpots& found) {
 }
 
 double saturated_light(const LocalizeJob& job, const FoundSpots& found, std::size_t row) {
-    const std::size_t window = found.fits.window_of(row);
+    const std::size_t window = found.fits.window_index(row);
     if (found.saturated.empty() || found.saturated[window] == 0) return 0;
     const int size = found.rois.size;
     std::array<double, max_parameters> theta{};

@@ -1,4 +1,4 @@
-// Movies with saturated spots, hits of single pixels and hot pixels: no false rows, and right ones.
+// Movies with saturated spots, hits of single pixels and hot pixels: no false rows, and correct rows.
 // SPDX-License-Identifier: MIT
 #include "pipeline/unusable_pixels.hpp"
 
@@ -21,7 +21,8 @@ constexpr double sigma_px = 1.3, background = 20;
 struct Place {
     double x, y, photons;
 };
-/// Lone molecules at other places in each frame, of the given photons to ten times that.
+/// Returns the position of a lone molecule, which differs between frames, and its photons: `photons` to ten times as
+/// many.
 Place place_of(int frame, int cell, double photons) {
     Random random(std::uint64_t(31 + frame), Stream::place, std::uint64_t(cell));
     const double x = random.uniform(), y = random.uniform();
@@ -29,8 +30,8 @@ Place place_of(int frame, int cell, double photons) {
             photons * std::pow(10, random.uniform())};
 }
 
-/// `hit`: of so many e- in each frame at the corners of four cells.
-std::unique_ptr<Movie> movie(double photons, float most_adu, float hit = 0) {
+/// `hit`: e- of hits in each frame at the corners of four cells.
+std::unique_ptr<Movie> movie(double photons, float max_adu, float hit = 0) {
     FrameBlock block{0, frames, edge, edge, PixelType::uint16, {}};
     block.bytes.resize(block.frame_bytes() * frames);
     for (int f = 0; f < frames; ++f) {
@@ -43,14 +44,14 @@ std::unique_ptr<Movie> movie(double photons, float most_adu, float hit = 0) {
         const int corner = spacing * (1 + f % (cells - 1));
         if (hit > 0) frame[std::size_t(corner * edge + spacing * (1 + f / (cells - 1) % (cells - 1)))] += hit;
         std::vector<std::uint16_t> counts;
-        for (const float e : frame) counts.push_back(std::uint16_t(std::lround(std::clamp(e + 100, 0.0f, most_adu))));
+        for (const float e : frame) counts.push_back(std::uint16_t(std::lround(std::clamp(e + 100, 0.0f, max_adu))));
         std::memcpy(block.bytes.data() + std::size_t(f) * block.frame_bytes(), counts.data(), block.frame_bytes());
     }
     return memory_movie(std::move(block));
 }
 
 Camera camera() {
-    Camera camera = test::camera_of(1, CameraKind::SCMOS);
+    Camera camera = test::make_camera(1, CameraKind::SCMOS);
     camera.offset_adu.scalar = 100;
     return camera;
 }

@@ -1,4 +1,4 @@
-// Looks at the corners, and further only where one is zero.
+// Examines the corners first, and more pixels only if a corner is zero.
 // SPDX-License-Identifier: MIT
 #include "pipeline/zero_border.hpp"
 
@@ -7,8 +7,9 @@
 namespace glint {
 namespace {
 
-constexpr int run_px = 16;  // of pixels of which a tenth is zero, so many are by chance in 1 of 10^16 places
-constexpr double most_zeros_in_middle = 0.1;
+// if a tenth of all pixels is zero, a run this long occurs by chance in 1 of 10^16 positions
+constexpr int run_px = 16;
+constexpr double max_zeros_in_middle = 0.1;
 
 template <class Count>
 bool all_zero(const Count* first, std::ptrdiff_t step) {
@@ -17,7 +18,7 @@ bool all_zero(const Count* first, std::ptrdiff_t step) {
     return true;
 }
 
-/// The share of zeros on a grid of the middle half.
+/// Returns the share of zeros on a grid in the middle half.
 template <class Count>
 double zeros_in_middle(const Count* counts, int width, int height) {
     constexpr int places = 16;
@@ -39,7 +40,7 @@ bool has_border(const Count* counts, int width, int height) {
             const Count* corner = counts + (below ? (height - 1) * row : 0) + (right ? width - 1 : 0);
             if (*corner != 0) continue;
             if (all_zero(corner, right ? -1 : 1) || all_zero(corner, below ? -row : row))
-                return zeros_in_middle(counts, width, height) <= most_zeros_in_middle;
+                return zeros_in_middle(counts, width, height) <= max_zeros_in_middle;
         }
     return false;
 }

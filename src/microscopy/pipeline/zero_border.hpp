@@ -10,15 +10,15 @@
 
 namespace glint {
 
-/// Returns true if a frame has such a border: at a corner a run of zeros along an edge, while the middle of the frame
-/// has nearly none. A shift leaves at least two corners in it, a rotation all four. False for frames too small to
-/// decide.
+/// Returns true if a frame has such a border: a run of zeros along an edge at a corner, and nearly no zeros in the
+/// middle of the frame. A shift leaves at least two corners in the border, a rotation all four. False if the frame is
+/// too small to decide.
 bool has_zero_border(const std::byte* counts, PixelType type, int width, int height);
 
 /// Counts the frame if it has a border.
 void note_zero_border(const std::byte* counts, PixelType type, int width, int height, std::int64_t frame,
                       BlockCounts& to);
-/// Counts those of the movie's frames [first, first + count) that have one.
+/// Counts the frames [first, first + count) of the movie that have a border.
 void note_zero_borders(const std::byte* counts, const MovieInfo& movie, std::int64_t first, int count, BlockCounts& to);
 
 }  // namespace glint

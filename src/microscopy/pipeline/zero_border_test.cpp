@@ -1,4 +1,4 @@
-// Borders of zeros are told from dark frames, on CPU and through a journal; real movies have none.
+// Borders of zeros are distinguished from dark frames, on CPU and through a journal. Real movies have none.
 // SPDX-License-Identifier: MIT
 #include "pipeline/zero_border.hpp"
 
@@ -21,7 +21,7 @@ namespace {
 
 constexpr int width = 100, height = 80;
 
-/// Counts of that mean, with zeros where `is_border(x, y)`.
+/// Fills a frame with counts of that mean, and zeros where `is_border(x, y)`.
 template <class Count, class IsBorder>
 std::vector<Count> frame_of(double mean, const IsBorder& is_border) {
     Random random(7, Stream::frame_noise, 0);
@@ -70,11 +70,11 @@ TEST(ZeroBorder, not_of_dark_frames_and_zeros_elsewhere) {
     EXPECT_FALSE(has_border(frame_of<std::uint16_t>(100, hole), PixelType::uint16));
     const auto corner = [](int x, int y) { return x < 3 && y < 3; };  // a time stamp has few pixels
     EXPECT_FALSE(has_border(frame_of<std::uint16_t>(100, corner), PixelType::uint16));
-    const auto half = [](int, int y) { return y > 40; };  // a frame that did not arrive whole
+    const auto half = [](int, int y) { return y > 40; };  // an incompletely transferred frame
     EXPECT_FALSE(has_border(frame_of<std::uint16_t>(100, half), PixelType::uint16));
 }
 
-TEST(ZeroBorder, is_told_once_with_the_first_frame) {
+TEST(ZeroBorder, is_reported_once_with_the_first_frame) {
     const test::TemporaryFolder folder;
     LocalizeOptions options;
     options.pixel_size_nm = 100, options.psf.sigma_nm = 130;

@@ -27,7 +27,7 @@ struct AstigmaticXYZNB : ProductOfGaussians {
     GLINT_INLINE void typical(Lane z_um, Lane* shape) const { shape[0] = z_um; }
 
   private:
-    /// Width along one axis and its derivative by z; the square is kept positive outside the calibrated range.
+    /// Width along one axis and its derivative by z. The square stays positive outside the calibrated range.
     GLINT_INLINE void axis(Lane z, Scalar s0, Scalar shift, Scalar a, Scalar b, Lane& sigma, Lane& slope) const {
         const Scalar per_um = 1.0f / psf.d_um;
         const Lane u = (z + shift) * per_um;

@@ -7,8 +7,8 @@
 namespace glint::GLINT_ISA {
 
 /// Evaluates the pixels of an axis in increasing order. Adjacent pixels share an edge, so each step evaluates erf and
-/// exp at the upper edge only, and both from one exponential (half_erf). The argument is v = u sqrt(log2 e), with u of
-/// eq. 1.2, because the exponential is computed as a power of 2. `with_width`: dE/dsigma is needed.
+/// exp only at the upper edge, both from one exponential (half_erf). The argument is v = u sqrt(log2 e), with u of eq.
+/// 1.2, because the exponential is computed as a power of 2. `with_width`: dE/dsigma is needed.
 template <bool with_width>
 struct AxisProfile {
     Lane position, per_width, gauss_scale, width_scale;
@@ -25,7 +25,7 @@ struct AxisProfile {
         v = (first - 0.5f - center_px) * per_width;
         half_erf(v, half, gauss);
     }
-    /// Pixel i, to be called with first, first + 1, ...: E, dE/dcenter, dE/dsigma.
+    /// Evaluates pixel i: E, dE/dcenter, dE/dsigma. Call it with first, first + 1, ...
     GLINT_INLINE void next(int i, Lane& value, Lane& by_center, Lane& by_sigma) {
         next_at(splat(float(i)), value, by_center, by_sigma);
     }

@@ -1,4 +1,4 @@
-// The one place where the lengths of a curve change their unit.
+// The only conversion between a curve's nanometres and micrometres.
 // SPDX-License-Identifier: MIT
 #include "psf/curve_in_um.hpp"
 

@@ -1,4 +1,4 @@
-// An astigmatic curve in micrometres, as its files, the fit of the curve and the kernels have it.
+// An astigmatic curve in micrometres, the unit of its files, of its fit and of the kernels.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace glint {
 
-/// AstigmaticCurve with the same members.
+/// Has the same members as AstigmaticCurve.
 struct CurveInUm {
     double sx0_um = 0, sy0_um = 0, gamma_um = 0, d_um = 0;
     double ax = 0, bx = 0, ay = 0, by = 0;

@@ -1,5 +1,5 @@
-// Compiles what is included after this for one GPU thread, real or simulated: Lane is a float, and the namespace is the
-// GPU's. Kernels include it first.
+// Compiles everything included after it for one GPU thread, real or simulated: Lane is a float, and the namespace is
+// the GPU's. Kernels include it first.
 // SPDX-License-Identifier: MIT
 #pragma once
 

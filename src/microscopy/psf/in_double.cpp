@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <vector>
 
 #include "base/micrometres.hpp"
@@ -29,6 +30,7 @@ struct Functions {
     Widths (*widths)(const PsfNumbers<double>&, const double* shape);
     void (*typical)(const PsfNumbers<double>&, double z_um, double* shape);
     PsfExtent (*extent)(const PsfNumbers<double>&, const double* shape, PsfPart part);
+    double (*reach_px)(const PsfNumbers<double>&);
     PsfBounds (*bounds)(const PsfNumbers<double>&, int k);
     void (*add_photons)(const PsfNumbers<double>&, const double* theta, int width, int height, double* image);
 };
@@ -47,15 +49,15 @@ void add_photons(const PsfNumbers<double>& numbers, const double* theta, int wid
             for (int i = 0; i < width; ++i) image[j * width + i] += theta[2] * (a[std::size_t(i)] * c);
         }
     } else {
-        double slopes[2 + most_shape_parameters];
+        double slopes[2 + max_shape_parameters];
         for (int j = 0; j < height; ++j) {
-            const auto row = psf.row(theta, j);
+            auto row = psf.row(theta, j);
             for (int i = 0; i < width; ++i) image[j * width + i] += theta[2] * row.at(i, slopes);
         }
     }
 }
 
-/// By the model's widths, unless it has an extent of its own.
+/// Returns the extent from the model's widths, unless the model defines its own extent.
 template <class Model>
 PsfExtent extent(const PsfNumbers<double>& numbers, const double* shape, PsfPart part) {
     const Model psf{numbers};
@@ -69,12 +71,22 @@ PsfExtent extent(const PsfNumbers<double>& numbers, const double* shape, PsfPart
 }
 
 template <class Model>
+double reach_px(const PsfNumbers<double>& numbers) {
+    const Model psf{numbers};
+    if constexpr (requires { psf.reach_px(); })
+        return psf.reach_px();
+    else
+        return 0;
+}
+
+template <class Model>
 constexpr Functions functions_of = {
     &Model::facts,
     Model::separable,
     [](const PsfNumbers<double>& numbers, const double* shape) { return Model{numbers}.widths(shape); },
     [](const PsfNumbers<double>& numbers, double z_um, double* shape) { Model{numbers}.typical(z_um, shape); },
     &extent<Model>,
+    &reach_px<Model>,
     [](const PsfNumbers<double>& numbers, int k) {
         const in_double::Interval bounds = Model{numbers}.bounds(k);
         return PsfBounds{bounds.low, bounds.high};
@@ -123,13 +135,16 @@ PsfNumbers<Scalar> numbers_of(const Psf& psf, double pixel_size_nm, const WidthL
                                {},
                                {}};
     const OwnNumber* own = psf_facts(psf.model).numbers;
-    for (int k = 0; k < most_own_numbers; ++k)
-        numbers.own[k] = Scalar(std::size_t(k) < psf.numbers.size() ? psf.numbers[std::size_t(k)] : own[k].usual);
+    for (int k = 0; k < max_own_numbers; ++k)
+        numbers.own[k] =
+            Scalar(std::size_t(k) < psf.numbers.size() ? psf.numbers[std::size_t(k)] : own[k].default_value);
     if (psf.table) {
         numbers.z_min_um = Scalar(nm_to_um(psf.table->scale().z_min_nm));
         numbers.z_max_um = Scalar(nm_to_um(psf.table->scale().z_max_nm));
         numbers.table.values = psf.table->values().data();
         std::copy_n(psf.table->shape().data(), psf.table->shape().size(), numbers.table.shape);
+        numbers.table.samples = psf.table->scale().samples_per_px;
+        numbers.table.width_px = float(psf.table->filter_width_px());
     }
     return numbers;
 }
@@ -139,13 +154,24 @@ template PsfNumbers<double> numbers_of(const Psf&, double, const WidthLimits&);
 void require_table(const Psf& psf) {
     if (!describe(psf.model).has_table) return;
     if (!psf.table)
-        throw OptionError(fmt::format("{} needs its table of coefficients: `calibration=FILE`", name_of(psf.model)));
-    const auto& least = psf_facts(psf.model).least_edges;
-    for (std::size_t k = 0; k < psf.table->shape().size(); ++k)
-        if (psf.table->shape()[k] < least[k])
-            throw OptionError(fmt::format("a table of {} for {}, which takes one of at least {}",
-                                          fmt::join(psf.table->shape(), " x "), name_of(psf.model),
-                                          fmt::join(least, " x ")));
+        throw OptionError(fmt::format("{} needs its table of coefficients: `calibration=FILE`", to_name(psf.model)));
+    const auto& [min, max] = std::tie(psf_facts(psf.model).min_edges, psf_facts(psf.model).max_edges);
+    for (std::size_t k = 0; k < psf.table->shape().size(); ++k) {
+        const int edge = psf.table->shape()[k];
+        if (edge >= min[k] && edge <= max[k]) continue;
+        const bool is_small = edge < min[k];
+        throw OptionError(fmt::format("a table of {} for {}, which takes one of at {} {}",
+                                      fmt::join(psf.table->shape(), " x "), to_name(psf.model),
+                                      is_small ? "least" : "most", fmt::join(is_small ? min : max, " x ")));
+    }
+}
+
+bool is_measured(PsfModel model) { return model == PsfModel::SplineXYZNB || model == PsfModel::SplineXYNB; }
+
+int covered_window_px(const Psf& psf) {
+    if (!is_measured(psf.model) || !psf.table) return 0;
+    const auto& shape = psf.table->shape();
+    return (std::min(shape[1], shape[2]) - 4) / psf.table->scale().samples_per_px + 1;
 }
 
 void check_pixel_size(double nm) {
@@ -171,26 +197,25 @@ void check_psf(const Psf& psf, double pixel_size_nm) {
         throw OptionError(fmt::format(
             "{} needs its calibration, with sx0, sy0 and d greater than 0 and a range of z: `calibration=FILE`",
             model.name));
-    if (has_curve &&
-        (std::min({c.sx0_nm, c.sy0_nm, c.d_nm}) < least_width_nm || c.z_max_nm - c.z_min_nm < least_depth_nm))
+    if (has_curve && (std::min({c.sx0_nm, c.sy0_nm, c.d_nm}) < min_width_nm || c.z_max_nm - c.z_min_nm < min_depth_nm))
         throw OptionError(fmt::format(
             "a calibration with sx0 = {} nm, sy0 = {} nm, d = {} nm and z from {} to {} nm: give nanometres, as in "
             "sx0 = 140; lengths are at least {:g} nm, and the range of z {:g} nm",
-            c.sx0_nm, c.sy0_nm, c.d_nm, c.z_min_nm, c.z_max_nm, least_width_nm, least_depth_nm));
+            c.sx0_nm, c.sy0_nm, c.d_nm, c.z_min_nm, c.z_max_nm, min_width_nm, min_depth_nm));
     if (!model.calibrated && !positive(psf.sigma_nm))
         throw OptionError(fmt::format("{} needs a width: `sigma=130nm`", model.name));
-    if (!model.calibrated && psf.sigma_nm < least_width_nm)
+    if (!model.calibrated && psf.sigma_nm < min_width_nm)
         throw OptionError(fmt::format("a PSF width of {} nm: give nanometres, at least {:g}, as in `sigma=130nm`",
-                                      psf.sigma_nm, least_width_nm));
+                                      psf.sigma_nm, min_width_nm));
     if (psf.numbers.size() > model.numbers.size())
         throw OptionError(
             fmt::format("{} numbers for {}, which has {}", psf.numbers.size(), model.name, model.numbers.size()));
     for (std::size_t k = 0; k < psf.numbers.size(); ++k) {
-        const PsfNumber& number = model.numbers[k];
-        if (!(psf.numbers[k] >= number.low && psf.numbers[k] <= number.high))
+        const ModelParameter& number = model.numbers[k];
+        if (!(psf.numbers[k] >= number.min && psf.numbers[k] <= number.max))
             throw OptionError(fmt::format("`psf_number={}={}`: {} takes {} to {}, and {} unless given ({})",
-                                          number.name, psf.numbers[k], model.name, number.low, number.high,
-                                          number.usual, number.meaning));
+                                          number.name, psf.numbers[k], model.name, number.min, number.max,
+                                          number.default_value, number.description));
     }
 }
 
@@ -209,7 +234,7 @@ double detection_sigma_um(const Psf& psf) {
     const PsfDescription& model = describe(psf.model);
     if (!model.calibrated) return um_of(psf.sigma_nm);
     if (model.has_table) {
-        double shape[most_shape_parameters] = {};
+        double shape[max_shape_parameters] = {};
         require_table(psf);
         const double pixel_size_nm = psf.table->scale().pixel_size_nm;
         const PsfInDouble in_double(psf, pixel_size_nm);
@@ -244,6 +269,8 @@ PsfExtent PsfInDouble::extent(const double* shape, PsfPart part) const {
     return of(model_).extent(numbers_, shape, part);
 }
 
+double PsfInDouble::reach_px() const { return of(model_).reach_px(numbers_); }
+
 PsfBounds PsfInDouble::bounds(int k, const WidthLimits& limits) const {
     PsfNumbers<double> numbers = numbers_;
     numbers.min_sigma_px = limits.min_px, numbers.max_sigma_px = limits.max_px;
@@ -261,7 +288,7 @@ bool PsfInDouble::allows(const double* shape, const WidthLimits& limits) const {
 bool PsfInDouble::separable() const { return of(model_).separable; }
 
 void PsfInDouble::add_photons(const double* theta, int left, int top, int width, int height, double* image) const {
-    double moved[4 + most_shape_parameters];
+    double moved[4 + max_shape_parameters];
     std::copy_n(theta, 4 + shape_parameters_of(model_).size(), moved);
     moved[0] -= left, moved[1] -= top;
     of(model_).add_photons(numbers_, moved, width, height, image);

@@ -1,4 +1,4 @@
-// What a PSF answers about itself: filter, extent, bounds.
+// Derived values of a PSF: filter, extent, bounds.
 // SPDX-License-Identifier: MIT
 #include "psf/in_double.hpp"
 
@@ -22,11 +22,11 @@ const Psf gaussian{PsfModel::GaussianXYNB, 130, {}, {}};
 const Psf two_widths{PsfModel::GaussianXYNBSXSY, 130, {}, {}};
 const Psf astigmatic{PsfModel::AstigmaticXYZNB, 0, {130, 140, 200, 400, 0.1, 0.2, 0.3, 0.4, -500, 400}, {}};
 
-/// The part of a spot's photons within half the edges of a window, from pixels a 100th as large as the spot's.
+/// Returns the part of a spot's photons within its extent, from pixels a 100th as large as the spot's.
 double part_within(const Psf& psf, double z_um, PsfPart part) {
     constexpr double small_nm = pixel_nm / 100;
     const PsfInDouble model(psf, small_nm);
-    double theta[4 + most_shape_parameters] = {2000, 2000, 1, 0};
+    double theta[4 + max_shape_parameters] = {2000, 2000, 1, 0};
     model.typical_shape(z_um, theta + 4);
     const PsfExtent extent = model.extent(theta + 4, part);
     const int width = 2 * int(extent.x_px) + 1, height = 2 * int(extent.y_px) + 1;
@@ -83,7 +83,7 @@ TEST(PsfInDouble, a_fit_refuses_widths_that_pixels_cannot_show) {
     EXPECT_THROW(check_psf_of_fit(gaussian, 5), OptionError);
 }
 
-// Only the limits distinguish 0.1 um from 0.1 nm: the ratio of a width and a pixel is the same.
+// Only the limits distinguish 0.1 um from 0.1 nm, because the ratio of width and pixel size is the same.
 TEST(PsfInDouble, lengths_that_are_micrometres_are_refused) {
     const auto says = [](const Psf& psf, double pixel, std::initializer_list<const char*> words) {
         test::expect_error<OptionError>([&] { check_psf(psf, pixel); }, words);

@@ -1,15 +1,17 @@
-// The numbers of a PSF model in pixels; plain data, the same for every instruction set and for GPUs.
+// The numbers of a PSF model in pixels: plain data, the same for every instruction set and for GPUs.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 namespace glint {
 
-constexpr int most_own_numbers = 4;
+constexpr int max_own_numbers = 4;
 
-/// A PsfTable in the memory of whoever computes, the host's or a GPU's. Borrowed; null without a table.
+/// A PsfTable in host or GPU memory. Does not own it; null without a table.
 struct PsfTableView {
     const float* values;
     int shape[4];
+    int samples;     // coefficients a pixel, along x and y
+    float width_px;  // of the matched filter
 };
 
 /// A glint::Psf in pixels (z in micrometres); float for the fit, double for everything else.
@@ -17,7 +19,7 @@ template <class Scalar>
 struct PsfNumbers {
     Scalar sigma_px, min_sigma_px, max_sigma_px;
     Scalar sx0_px, sy0_px, gamma_um, d_um, ax, bx, ay, by, z_min_um, z_max_um;  // the calibration
-    Scalar own[most_own_numbers];                                               // PsfFacts::numbers, in their order
+    Scalar own[max_own_numbers];                                                // PsfFacts::numbers, in their order
     PsfTableView table;
 };
 

@@ -14,6 +14,7 @@
 #include "glint/error.hpp"
 #include "glint/units.hpp"
 #include "psf/in_double.hpp"
+#include "psf/table_extent.hpp"
 
 namespace glint {
 namespace {
@@ -46,7 +47,7 @@ PsfDescription description_of(PsfModel model) {
     }
     for (int k = 0; k < count_of(facts.numbers); ++k) {
         const OwnNumber& n = facts.numbers[k];
-        d.numbers.push_back({n.name, n.usual, n.low, n.high, n.meaning});
+        d.numbers.push_back({n.name, n.default_value, n.min, n.max, n.description});
     }
     return d;
 }
@@ -55,7 +56,7 @@ PsfDescription description_of(PsfModel model) {
 
 PsfTable::PsfTable(const Shape& shape, std::vector<float> values, const Scale& scale)
     : shape_(shape), values_(std::move(values)), scale_(scale) {
-    constexpr std::size_t most = most_bytes / sizeof(float);
+    constexpr std::size_t most = max_bytes / sizeof(float);
     std::size_t count = 1;
     for (const int n : shape) {
         if (n < 1 || std::size_t(n) > most / count)
@@ -74,18 +75,30 @@ PsfTable::PsfTable(const Shape& shape, std::vector<float> values, const Scale& s
         throw OptionError(
             fmt::format("a PSF's table for pixels of {} nm: give nanometres, at least {:g}, as in pixel_size_nm=100",
                         scale.pixel_size_nm, smallest_pixel_nm));
-    if (!(scale.z_max_nm - scale.z_min_nm >= least_depth_nm && std::isfinite(scale.z_min_nm) &&
-          std::isfinite(scale.z_max_nm)))
+    const bool is_flat = shape[0] == 1 && scale.z_min_nm == 0 && scale.z_max_nm == 0;
+    if (!is_flat && !(scale.z_max_nm - scale.z_min_nm >= min_depth_nm && std::isfinite(scale.z_min_nm) &&
+                      std::isfinite(scale.z_max_nm)))
         throw OptionError(
             fmt::format("a PSF's table from z = {} to {} nm: give nanometres, a range of at least {:g}, as in "
                         "z_min_nm=-600, z_max_nm=600",
-                        scale.z_min_nm, scale.z_max_nm, least_depth_nm));
-    // Of micrometres, as the file has them: files of runs contain the hash.
+                        scale.z_min_nm, scale.z_max_nm, min_depth_nm));
+    if (scale.samples_per_px < 1 || scale.samples_per_px > max_samples_per_px)
+        throw OptionError(fmt::format("a PSF's table of {} coefficients a pixel: give 1 to {}", scale.samples_per_px,
+                                      max_samples_per_px));
+    filter_width_px_ = find_filter_width_px(shape_, values_, scale_.samples_per_px);
+    // Hashes micrometres, the unit of files, because files of runs contain the hash.
     const double scale_um[] = {nm_to_um(scale_.pixel_size_nm), nm_to_um(scale_.z_min_nm), nm_to_um(scale_.z_max_nm)};
     Hash hash;
     hash.add(&shape_, sizeof shape_), hash.add(scale_um, sizeof scale_um);
+    if (scale_.samples_per_px != 1) hash.add(&scale_.samples_per_px, sizeof scale_.samples_per_px);
     hash.add(values_.data(), values_.size() * sizeof(float));
     hash_ = hash.value();
+}
+
+Psf measured_psf(std::shared_ptr<const PsfTable> table) {
+    Psf psf{table->shape()[0] == 1 ? PsfModel::SplineXYNB : PsfModel::SplineXYZNB};
+    psf.table = std::move(table);
+    return psf;
 }
 
 double Psf::detection_sigma_nm() const {
@@ -113,15 +126,17 @@ const PsfDescription& describe(PsfModel model) {
     return all.at(std::size_t(model));
 }
 
-std::string_view name_of(PsfModel model) { return describe(model).name; }
+std::string_view to_name(PsfModel model) { return describe(model).name; }
 
 PsfModel parse_psf_model(std::string_view name) {
     std::string known;
     for (const PsfModel model : all_models) {
-        if (name == name_of(model)) return model;
-        known += fmt::format("{}{} ({})", known.empty() ? "" : ", ", name_of(model), describe(model).about);
+        if (name == to_name(model)) return model;
+        known += fmt::format("{}{} ({})", known.empty() ? "" : ", ", to_name(model), describe(model).about);
     }
-    throw OptionError(fmt::format("no PSF model {}: there are {}", name, known));
+    throw OptionError(fmt::format(
+        "no PSF model {}: there are {}; or give the file of a measured PSF, as in `psf=lens.h5`, or `psf=auto`", name,
+        known));
 }
 
 const std::vector<std::string_view>& parameter_names(PsfModel model) { return describe(model).parameters; }

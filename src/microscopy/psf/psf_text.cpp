@@ -1,4 +1,4 @@
-// A PSF as text. Every form is made of the one list of a curve's values, so that none can miss a value.
+// Converts a PSF to text. All forms use the same list of a curve's values, so that none can omit a value.
 // SPDX-License-Identifier: MIT
 #include "psf/psf_text.hpp"
 
@@ -20,7 +20,7 @@ namespace glint {
 namespace {
 
 struct CurveValue {
-    std::string_view key, label;  ///< in to_text(), and where people read it
+    std::string_view key, label;  ///< in to_text(); for users
     double CurveInUm::*value;
 };
 constexpr CurveValue curve_values[] = {
@@ -38,13 +38,13 @@ constexpr CurveValue curve_values[] = {
 constexpr std::string_view psf_sigma_key = "sigma_um", curve_window_key = "roi_size", curve_pixel_key = "pixel_size_um",
                            own_numbers_key = "numbers", table_key = "table";
 
-/// The values of a PSF but its own numbers.
+/// The values of a PSF except the model's own numbers.
 struct ValuesInUm {
     double sigma_um = 0;
     CurveInUm curve = {};
 };
 
-/// Calls visit(key, value) for each value; `value` may be changed if the values may.
+/// Calls visit(key, value) for each value; `value` is mutable if `values` is.
 template <class Values, class Visit>
 void for_all_values(Values& values, const Visit& visit) {
     visit(psf_sigma_key, values.sigma_um);
@@ -52,7 +52,8 @@ void for_all_values(Values& values, const Visit& visit) {
     visit(curve_window_key, values.curve.roi_size), visit(curve_pixel_key, values.curve.pixel_size_um);
 }
 
-/// Nanometres by way of micrometres, with the bytes of files written when these were stored.
+/// Returns nanometres converted through micrometres, so that files keep the bytes they had when lengths were stored in
+/// micrometres.
 double nm_as_written(double nm) { return um_of(nm) * 1000; }
 
 template <class Number>
@@ -64,7 +65,7 @@ Number parse_value(std::string_view text, std::string_view part) {
     return value;
 }
 
-/// Removes the text up to the separator, and returns it.
+/// Removes the text up to the separator and returns it.
 std::string_view take_part(std::string_view& text, char separator) {
     const std::string_view part = text.substr(0, text.find(separator));
     text.remove_prefix(std::min(part.size() + 1, text.size()));
@@ -74,9 +75,10 @@ std::string_view take_part(std::string_view& text, char separator) {
 }  // namespace
 
 std::string to_text(const Psf& psf) {
-    std::string text(name_of(psf.model));
+    std::string text(to_name(psf.model));
     const ValuesInUm plain, values{um_of(psf.sigma_nm), in_um(psf.curve)};
-    const auto bits_of = [](auto value) { return std::bit_cast<std::uint64_t>(double(value)); };  // 0 is not -0
+    // distinguishes 0 and -0
+    const auto bits_of = [](auto value) { return std::bit_cast<std::uint64_t>(double(value)); };
     std::vector<std::uint64_t> defaults;
     for_all_values(plain, [&](std::string_view, auto value) { defaults.push_back(bits_of(value)); });
     auto default_bits = defaults.begin();
@@ -115,7 +117,7 @@ Psf parse_psf(std::string_view text, std::shared_ptr<const PsfTable> table) {
     }
     psf.sigma_nm = values.sigma_um * 1000, psf.curve = in_nm(values.curve);
     if (psf.numbers.size() > describe(psf.model).numbers.size())
-        throw InputError(fmt::format("{} numbers for {}, which has {}", psf.numbers.size(), name_of(psf.model),
+        throw InputError(fmt::format("{} numbers for {}, which has {}", psf.numbers.size(), to_name(psf.model),
                                      describe(psf.model).numbers.size()));
     return psf;
 }
@@ -155,6 +157,12 @@ std::string provenance_of(const Psf& psf) {
     for (std::size_t k = 0; k < psf.numbers.size(); ++k)
         text += fmt::format("{}: {}\n", model.numbers[k].name, psf.numbers[k]);
     return text;
+}
+
+std::string psf_file_line(const Psf& psf, const std::string& file) {
+    if (!psf.table || file.empty()) return "";
+    return fmt::format("Measured PSF: {}\n",
+                       nlohmann::json(file).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 nlohmann::ordered_json psf_json(const Psf& psf) {

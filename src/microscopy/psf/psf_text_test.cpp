@@ -1,4 +1,4 @@
-// A PSF survives its text, and the texts of tables and journals have the bytes that files written before have.
+// A PSF survives conversion to text. The texts of tables and journals have the same bytes as those of earlier versions.
 // SPDX-License-Identifier: MIT
 #include "psf/psf_text.hpp"
 
@@ -15,7 +15,7 @@ using namespace glint;
 
 namespace {
 
-// Micrometres without a short decimal form.
+// Contains micrometres without a short decimal form.
 Psf odd_psf() {
     return {PsfModel::AstigmaticXYZNB,
             1000 * (0.1 + 0.2),
@@ -73,6 +73,7 @@ TEST(PsfText, has_the_bytes_of_files_written_before) {
     const Psf gaussian{PsfModel::GaussianXYNB, 130, {}, {}};
     EXPECT_EQ(psf_setting(gaussian), "GaussianXYNB 130 nm");
     EXPECT_EQ(provenance_of(gaussian), "Sigma (nm): 130\n");
+    EXPECT_EQ(psf_file_line(gaussian, "lens.h5"), "") << "it has no table";
     EXPECT_EQ(psf_setting(calibrated()), "AstigmaticXYZNB 0.13 0.14 0.2 0.4 0.1 0.2 0.3 0.4 -0.5 0.5");
     EXPECT_EQ(provenance_of(calibrated()),
               "Calibration (um): {sx0: 0.13, sy0: 0.14, gamma: 0.2, d: 0.4, ax: 0.1, bx: 0.2, ay: 0.3, by: 0.4, "

@@ -1,5 +1,5 @@
 // The kernel's special functions for any Lane: 2^x, log1p, the deviance, erf and exp at pixel edges, the upper
-// incomplete gamma function. With double as Lane, the C library's.
+// incomplete gamma function. With a double Lane, those of the C library.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -20,8 +20,8 @@ GLINT_INLINE void half_erf(Lane v, Lane& half, Lane& gauss) {
 
 #else
 
-/// 2^x for x in [-126, 0]; below, the result for -126. The nearest integer power of 2, times a polynomial of degree 6
-/// for the rest (Cephes; relative error 2e-7). On a GPU one instruction.
+/// 2^x for x in [-126, 0]; below, the result for -126. Computed as the nearest integer power of 2, times a polynomial
+/// of degree 6 for the rest (Cephes; relative error 2e-7). On a GPU, one instruction.
 GLINT_INLINE Lane exp2_negative(Lane x) {
 #if defined(__CUDACC__)
     Lane power;
@@ -42,8 +42,8 @@ GLINT_INLINE Lane exp2_negative(Lane x) {
 #endif
 }
 
-/// log(1 + q) for q > -1, accurate also for small q. The mantissa is reduced to [0.7, 1.4], then a polynomial of degree
-/// 9 (Cephes).
+/// log(1 + q) for q > -1, accurate also for small q. Reduces the mantissa to [0.7, 1.4] and evaluates a polynomial of
+/// degree 9 (Cephes).
 GLINT_INLINE Lane log1p(Lane q) {
     const Lane u = max(q + 1.0f, splat(1e-30f));
     const IntLane bits = bits_of(u) - 0x3f3504f3;  // sqrt(1/2)
@@ -67,7 +67,7 @@ GLINT_INLINE Lane log1p(Lane q) {
 /// u log u - (u - 1) with u = 1 + q >= 0: half the deviance of d = u m, divided by m (eq. 4.1); accurate near u = 1.
 GLINT_INLINE Lane deviance_term(Lane u, Lane q) {
 #if defined(__CUDACC__)
-    // The GPU's log2 has an absolute error of 2e-7: sufficient from |q| = 0.05 on; below, the series to q^5.
+    // The GPU's log2 has an absolute error of 2e-7, which suffices from |q| = 0.05 on; below, uses the series to q^5.
     float log2;
     asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(log2) : "f"(max(u, 1e-30f)));
     const float series = ((q * (-1.0f / 20) + 1.0f / 12) * q - 1.0f / 6) * q + 0.5f;
@@ -106,8 +106,7 @@ GLINT_INLINE Lane upper_gamma(Lane a, Lane x) {
     c0 = c0 * eta - 1.481481481e-2f, c1 = c1 * eta + 2.645502646e-3f;
     c0 = c0 * eta + 8.333333333e-2f, c1 = c1 * eta - 3.472222222e-3f;
     c0 = c0 * eta - 3.333333333e-1f, c1 = c1 * eta - 1.851851852e-3f;
-    // The series are used near eta = 0, where the definitions of c0 and c1 suffer from cancellation; elsewhere the
-    // definitions.
+    // Near eta = 0, the definitions of c0 and c1 suffer from cancellation, so the series are used there.
     const Mask far = abs(eta) > 1.0f;
     const Lane r_eta = 1.0f / select(far, eta, splat(1.0f));
     const Lane r_mu = 1.0f / select(far, mu, splat(1.0f));

@@ -10,12 +10,12 @@
 namespace glint {
 namespace {
 
-/// In mean on-times; longer on-times have a probability of e^-30.
+/// Returns an upper limit of on-times: 30 mean on-times, which only e^-30 of them exceed.
 std::int64_t longest_on(const SimulateOptions& options) {
     return options.on_frames > 1 ? std::int64_t(std::ceil(30 * options.on_frames)) : 1;
 }
 
-/// In the whole movie, of those that turn on again and again.
+/// Returns the number of molecules in the whole movie, if they turn on repeatedly.
 double molecules_of(const SimulateOptions& options) {
     const double times = options.spots_per_frame / options.on_frames * double(options.frames);
     return std::max(1.0, std::round(times / options.blinks));

@@ -31,9 +31,18 @@ struct Profile {
     }
 };
 
-/// For a model that does not separate: pixel by pixel, in the same window.
+/// The pixels whose centres lie within `reach` of a place, along one axis.
+struct PixelRange {
+    int first, count;
+
+    PixelRange(double centre, double reach, int pixels)
+        : first(int(std::clamp(std::ceil(centre - reach), 0.0, double(pixels)))),
+          count(int(std::clamp(std::floor(centre + reach), -1.0, double(pixels - 1))) - first + 1) {}
+};
+
+/// Adds a spot of a model that is not separable, pixel by pixel in the same window.
 void add_picture(const Spot& spot, int left, int top, int columns, int rows, int width, std::span<double> image) {
-    std::array<double, 4 + most_shape_parameters> theta{spot.x_px, spot.y_px, spot.photons, 0};
+    std::array<double, 4 + max_shape_parameters> theta{spot.x_px, spot.y_px, spot.photons, 0};
     std::copy(spot.shape.begin(), spot.shape.end(), theta.begin() + 4);
     std::vector<double> window(std::size_t(columns) * rows, 0.0);
     spot.psf.add_photons(theta.data(), left, top, columns, rows, window.data());
@@ -51,7 +60,13 @@ Spot make_spot(const PsfInDouble& psf, double x_px, double y_px, double z_um, do
 }
 
 void add_spot(const Spot& spot, int width, int height, std::span<double> image) {
-    thread_local Profile across, down;  // to reuse their memory for the many spots of a frame
+    if (const double reach_px = spot.psf.reach_px(); reach_px > 0) {
+        const PixelRange across(spot.x_px, reach_px, width), down(spot.y_px, reach_px, height);
+        if (across.count > 0 && down.count > 0)
+            add_picture(spot, across.first, down.first, across.count, down.count, width, image);
+        return;
+    }
+    thread_local Profile across, down;  // reused for the many spots of a frame
     const PsfWidths widths = spot.psf.widths(spot.shape.data());
     const PsfExtent extent = spot.psf.extent(spot.shape.data(), PsfPart::all);
     across.set(spot.x_px, widths.x_px, extent.x_px, width);

@@ -18,21 +18,21 @@ struct Spot {
     double x_px, y_px;
     double photons;
     PsfInDouble psf;
-    std::array<double, most_shape_parameters> shape{};  ///< the model's parameters after x, y, photons and bg
+    std::array<double, max_shape_parameters> shape{};  ///< the model's parameters after x, y, photons and bg
 };
 
-/// A spot of this model with its typical shape at z.
+/// Returns a spot of this model with its typical shape at z.
 Spot make_spot(const PsfInDouble& psf, double x_px, double y_px, double z_um, double photons);
 
-/// Adds the spot's expected photoelectrons to an image of height x width pixels, up to six widths from its centre (eq.
-/// 7.1).
+/// Adds the spot's expected photoelectrons to an image of height x width pixels: up to six widths from its centre (eq.
+/// 7.1), or all pixels that the table of a measured PSF describes.
 void add_spot(const Spot& spot, int width, int height, std::span<double> image);
 
-/// The value of a camera property at sensor pixel k (row * sensor_width + column); any k without a map.
+/// Returns the value of a camera property at sensor pixel k (row * sensor_width + column). Without a map, k is ignored.
 inline double at(const SensorField& field, std::size_t k) { return field.is_map() ? field.map[k] : field.scalar; }
 
-/// One exposure of a pixel with shot noise, EM register and read noise; in electrons, before the conversion to ADU (eq.
-/// 7.2).
+/// Returns one exposure of a pixel with shot noise, EM register and read noise, in electrons before the conversion to
+/// ADU (eq. 7.2).
 double expose(const Camera& camera, std::size_t sensor_pixel, double mean_photoelectrons, Random& random);
 
 /// Exposes a frame whose pixel (0, 0) is the sensor's (roi_x, roi_y); counts are rounded and clipped to 0..65535 (eq.

@@ -55,7 +55,7 @@ class Microtubules : public Scene {
         if (segments_.empty()) add_segment({0, 0, 0}, {options.width - 1.0, options.height - 1.0, 0});
     }
 
-    /// Uniform along the filaments and around their walls.
+    /// Draws positions uniformly along the filaments and around their walls.
     MoleculePosition draw(Random& random) const override {
         const double along_px = random.uniform() * segments_.back().end_px;
         const auto segment = std::min(std::upper_bound(segments_.begin(), segments_.end(), along_px,

@@ -9,14 +9,14 @@
 namespace glint {
 namespace {
 
-/// 1/k, so that the inversion's inner loop multiplies.
+/// Values of 1/k, so that the inner loop of the inversion multiplies.
 constexpr auto reciprocals = [] {
     std::array<double, 128> table{};
     for (std::size_t k = 1; k < table.size(); ++k) table[k] = 1.0 / double(k);
     return table;
 }();
 
-/// log(k!), by Stirling's series (error below 1e-13 from k = 10) or a table; std::lgamma is not thread-safe.
+/// Returns log(k!), by Stirling's series (error below 1e-13 from k = 10) or a table. std::lgamma is not thread-safe.
 double log_factorial(double k) {
     constexpr double table[] = {0,
                                 0,

@@ -35,10 +35,11 @@ enum class Stream : std::uint32_t {
     roi_place,
     roi_noise,
     place,
-    drift
+    drift,
+    beads
 };
 
-/// The numbers of one stream, determined by (seed, stream, index) only. Cheap to construct; not thread-safe. The same
+/// The numbers of one stream, determined only by (seed, stream, index). Cheap to construct; not thread-safe. The same
 /// on any machine, except for the last bit of the C library's exp, log, sin and cos.
 class Random {
   public:

@@ -29,7 +29,7 @@ Moments moments(int n, const std::function<double()>& draw) {
     return {mean, squares / n - mean * mean};
 }
 
-/// p value of `n` Poisson draws against the exact probabilities, bins of at least 10 expected.
+/// Returns the p value of `n` Poisson draws against the exact probabilities, in bins of at least 10 expected draws.
 double poisson_chi_squared_p(double mean, int n, std::uint64_t index) {
     Random random(7, Stream::frame_noise, index);
     std::vector<int> counts(std::size_t(mean + 12 * std::sqrt(mean) + 30), 0);

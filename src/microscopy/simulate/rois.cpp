@@ -32,7 +32,7 @@ void require(const RoiSimulation& options) {
         throw OptionError("the spread of positions and of z must be finite");
 }
 
-/// The camera over its whole sensor, or over one ROI if it has no maps; the constructor checks its values.
+/// Returns the camera over its whole sensor, or over one ROI if it has no maps. The constructor checks its values.
 CameraView whole_sensor(Camera& camera, int roi_size) {
     camera.roi_x = camera.roi_y = 0;
     if (!camera.has_maps()) return {camera, roi_size, roi_size};
@@ -88,7 +88,7 @@ class RoiMaker {
     }
 
   private:
-    /// Draws the parameters of ROI k; the spot is computed from the values rounded to float, so that the truth is
+    /// Draws the parameters of ROI k. The spot is computed from the values rounded to float, so that the truth is
     /// exact.
     Spot draw_truth(std::size_t k, Truth& truth) const {
         Random random(options_.seed, Stream::roi_truth, k);
@@ -103,7 +103,7 @@ class RoiMaker {
         return spot;
     }
 
-    /// The sensor pixel of ROI k's pixel (0, 0): a random position on the maps.
+    /// Returns the sensor pixel of ROI k's pixel (0, 0): a random position on the maps.
     std::size_t place(std::size_t k) const {
         if (!camera_.has_maps()) return 0;
         Random random(options_.seed, Stream::roi_place, k);

@@ -19,12 +19,12 @@ using Truth = std::array<std::vector<float>, max_parameters>;
 constexpr double pixel_nm = 100;
 const Psf fixed{PsfModel::GaussianXYNB, 130, {}};
 
-/// The same molecule n times, so that a pixel has the same mean in all ROIs.
+/// Returns the same molecule n times, so that a pixel has the same mean in all ROIs.
 RoiSimulation same_molecule(std::size_t n) {
     return {.size = 9, .count = n, .photons_min = 800, .photons_max = 800, .background = 6, .spread_px = 0, .seed = 3};
 }
 
-/// Checks every pixel's mean and variance over the ROIs against mean mu and variance F^2 mu + v.
+/// Checks each pixel's mean and variance over the ROIs against mean mu and variance F^2 mu + v.
 void expect_pixels(const Rois& rois, const Psf& psf, double excess, double read_variance) {
     const std::size_t n = rois.count(), area = 81;
     std::vector<double> mean(area, 6.0);
@@ -149,7 +149,7 @@ TEST(SimulateRois, refuses_what_makes_no_sense) {
     EXPECT_THROW(simulate_rois({.count = ~std::size_t{0}}, fixed, pixel_nm, {}, truth), OptionError);
     EXPECT_THROW(simulate_rois({.count = 1}, fixed, 0, {}, truth), OptionError);
     EXPECT_THROW(simulate_rois({.count = 1}, Psf{}, pixel_nm, {}, truth), OptionError);
-    // Of old callers, who gave micrometres.
+    // Callers of old versions pass micrometres.
     test::expect_error<OptionError>([&] { simulate_rois({.count = 1}, fixed, 0.1, {}, truth); },
                                     {"0.1 nm", "nanometres, 1 to 100000", "`pixel_size=100nm`"});
     test::expect_error<OptionError>(

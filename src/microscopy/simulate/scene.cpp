@@ -31,7 +31,8 @@ std::unique_ptr<Scene> make_scene(const SimulateOptions& options) {
     switch (options.structure) {
         case Structure::microtubules: return make_microtubules(options);
         case Structure::rings: return make_rings(options);
-        case Structure::random: break;
+        case Structure::random:
+        case Structure::beads: break;  // BeadStack draws these
     }
     return std::make_unique<RandomScene>(options);
 }

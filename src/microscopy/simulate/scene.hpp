@@ -1,4 +1,4 @@
-// The structures on which simulated molecules lie: microtubules, rings, or none.
+// The structures that simulated molecules mark: microtubules, rings, or none.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -23,7 +23,7 @@ class Scene {
     virtual MoleculePosition draw(Random& random) const = 0;
 };
 
-/// The structure that the options select, generated from their seed (docs/explanation/theory.md, section 7).
+/// Returns the structure that the options select, generated from their seed (docs/explanation/theory.md, section 7).
 std::unique_ptr<Scene> make_scene(const SimulateOptions& options);
 
 /// The individual structures.
@@ -38,15 +38,32 @@ struct Emission {
     std::int64_t frame = 0;
     MoleculePosition place;
     double photons = 0;
-    std::int64_t molecule = -1;  ///< of those that turn on again and again; -1: only this once
+    std::int64_t molecule = -1;  ///< the molecule's number if molecules turn on repeatedly; -1: it turns on only once
 };
 
-/// Throws Cancelled where the options' `stop` is set.
+/// Beads at fixed places, whose z rises from frame to frame, for `Structure::beads`.
+class BeadStack {
+  public:
+    /// Throws OptionError if the options' number of beads is not whole, or if they do not fit into the frame.
+    explicit BeadStack(const SimulateOptions& options);
+    /// Returns the emissions of frames [first, first + count), by frame and then by bead.
+    std::vector<Emission> emissions(std::int64_t first, std::int64_t count) const;
+
+  private:
+    struct Bead {
+        double x_px, y_px, photons;
+    };
+    std::vector<Bead> beads_;
+    double first_z_um_, z_step_um_;
+};
+
+/// Throws Cancelled if the options' `stop` is set.
 void throw_if_stopped(const SimulateOptions& options);
 
-/// The emissions of frames [first, first + count), by frame and then in the order in which the molecules turned on. A
-/// function of options and seed only: random streams are indexed by the frame in which a molecule turns on, including
-/// frames before the movie's start, so frames can be generated independently (docs/explanation/theory.md, section 7).
+/// Returns the emissions of frames [first, first + count), by frame and then in the order in which the molecules turned
+/// on. They depend only on options and seed. Random streams are indexed by the frame in which a molecule turns on,
+/// including frames before the movie's start. Frames can therefore be generated independently
+/// (docs/explanation/theory.md, section 7).
 std::vector<Emission> emissions(const SimulateOptions& options, const Scene& scene, std::int64_t first,
                                 std::int64_t count);
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "base/arena.hpp"
@@ -20,9 +21,9 @@
 namespace glint {
 namespace {
 
-constexpr double max_drifting_frames = 1e8;  // the way of the sample is kept in memory
+constexpr double max_drifting_frames = 1e8;  // the path of the sample is kept in memory
 
-/// The sample's way, px by frame: a random walk from 0.
+/// Returns the path of the sample, px by frame: a random walk from 0.
 std::vector<std::array<float, 2>> walk(const SimulateOptions& options) {
     if (options.drift_nm <= 0) return {};
     const double steps = std::max(1.0, double(options.frames - 1));
@@ -59,11 +60,19 @@ void require(const SimulateOptions& options) {
     require_range("a range of z in nm of", options.z_range_nm, 0, 1e5);
     require_range("the fewest photons of", options.photons_min, 0, 1e9);
     require_range("the most photons of", options.photons_max, options.photons_min, 1e9);
+    if (options.structure != Structure::beads) return;
+    if (!describe(options.psf.model).has_z)
+        throw OptionError(
+            fmt::format("a stack of beads needs a PSF that changes with z, and {} does not: give `na=1.4`, "
+                        "`psf=lens.h5` or `calibration=cal.toml`",
+                        to_name(options.psf.model)));
+    if (options.blinks > 0)
+        throw OptionError(fmt::format("beads do not blink: leave the {:g} blinks out", options.blinks));
 }
 
-/// Throws OptionError where the expected rows of a truth alone take more memory than there is.
+/// Throws OptionError if the expected rows of a truth alone need more than the available memory.
 void require_memory(const SimulateOptions& options, std::int64_t frames) {
-    // An emission, with room to sort it, and frame, x, y, photons, bg and a width of its row.
+    // An emission, with memory for sorting, and frame, x, y, photons, bg and a width of its row.
     constexpr double row_bytes = 1.5 * sizeof(Emission) + 6 * sizeof(float);
     const double rows = options.spots_per_frame * double(frames), bytes = rows * row_bytes;
     const auto available = double(memory_bytes("MemAvailable"));
@@ -82,7 +91,7 @@ std::optional<double> scalar(const SensorField& field) {
 
 std::string beyond_calibration(const SimulateOptions& options) {
     const ZRange range = options.psf.z_range();
-    if (!describe(options.psf.model).calibrated ||
+    if (!describe(options.psf.model).has_z ||
         (-options.z_range_nm >= range.min_nm && options.z_range_nm <= range.max_nm))
         return "";
     return fmt::format(
@@ -96,13 +105,14 @@ struct Simulation::State {
     Camera camera;
     PsfInDouble psf;
     std::unique_ptr<Scene> scene;
-    std::vector<std::array<float, 2>> drift_px;  ///< x, y by frame; none: none
+    std::optional<BeadStack> beads;
+    std::vector<std::array<float, 2>> drift_px;  ///< x, y by frame; empty without drift
 
     std::vector<Emission> emissions_of(std::int64_t first, std::int64_t count) const {
         if (first < 0 || count < 0 || count > options.frames || first > options.frames - count)
             throw OptionError(
                 fmt::format("frames {}:{} asked of a simulation of {}", first, first + count, options.frames));
-        std::vector<Emission> on = emissions(options, *scene, first, count);
+        std::vector<Emission> on = beads ? beads->emissions(first, count) : emissions(options, *scene, first, count);
         if (drift_px.empty()) return on;
         for (Emission& e : on) {
             const auto [x, y] = drift_px[std::size_t(e.frame)];
@@ -126,8 +136,10 @@ struct Simulation::State {
 Simulation::Simulation(const SimulateOptions& options, const Camera& camera) {
     require(options);
     const CameraView checks_the_camera(camera, options.width, options.height);
-    state_ = std::make_unique<State>(
-        State{options, camera, PsfInDouble(options.psf, options.pixel_size_nm), make_scene(options), walk(options)});
+    std::optional<BeadStack> beads;
+    if (options.structure == Structure::beads) beads.emplace(options);
+    state_ = std::make_unique<State>(State{options, camera, PsfInDouble(options.psf, options.pixel_size_nm),
+                                           make_scene(options), std::move(beads), walk(options)});
 }
 
 Simulation::~Simulation() = default;
@@ -174,7 +186,7 @@ Localizations Simulation::truth(std::int64_t first, std::int64_t count) const {
             truth.extra["drift_x_nm"].values.push_back(x * state_->options.pixel_size_nm);
             truth.extra["drift_y_nm"].values.push_back(y * state_->options.pixel_size_nm);
         }
-        double shape[most_shape_parameters];
+        double shape[max_shape_parameters];
         state_->psf.typical_shape(on.place.z_um, shape);
         for (std::size_t k = 0; k < shapes.size(); ++k) shapes[k].push_back(shape[k]);
     }

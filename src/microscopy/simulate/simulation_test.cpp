@@ -1,4 +1,5 @@
-// Tests of simulated movies: independent of the order of reading, consistent with their truth, and on their structures.
+// Tests of simulated movies: independent of the order of reading, consistent with their truth, and with molecules on
+// their structures.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -33,11 +34,20 @@ Camera plain_camera() {
     return camera;
 }
 
+SimulateOptions astigmatic_beads() {
+    SimulateOptions options;
+    options.structure = Structure::beads;
+    options.psf.model = PsfModel::AstigmaticXYZNB;
+    options.psf.curve = {.sx0_nm = 140, .sy0_nm = 140, .gamma_nm = 200, .d_nm = 300};
+    options.spots_per_frame = 4, options.frames = 21, options.z_range_nm = 400;
+    return options;
+}
+
 const std::uint16_t* counts(const FrameBlock& block, int frame) {
     return reinterpret_cast<const std::uint16_t*>(block.frame(frame));
 }
 
-/// The expected photoelectrons of a frame, from its truth.
+/// Returns the expected photoelectrons of a frame, computed from its truth.
 std::vector<double> mean_of(const SimulateOptions& options, const Localizations& truth) {
     std::vector<double> mean(std::size_t(options.width) * options.height, options.background);
     const PsfInDouble psf(options.psf, options.pixel_size_nm);
@@ -79,14 +89,14 @@ TEST(Simulation, a_truth_beyond_all_memory_is_refused_with_its_size) {
     SimulateOptions options = small();
     options.spots_per_frame = 1e6, options.frames = 4'000'000'000;
     const Simulation simulation(options, plain_camera());
-    // 48 bytes and half as many again of each emission, and 24 of its row.
+    // 48 bytes per emission and half as many for sorting, and 24 per row.
     test::expect_error<OptionError>(
         [&] { simulation.truth(0, options.frames); },
         {"1e+06 spots per frame in 4000000000 frames are 4e+15 rows of truth, which take at "
          "least 3.84e+08 GB of memory, of which"});
 }
 
-TEST(Simulation, a_z_beyond_the_calibration_is_told) {
+TEST(Simulation, a_z_beyond_the_calibration_is_reported) {
     SimulateOptions options = small();
     options.z_range_nm = 5000;
     EXPECT_EQ(beyond_calibration(options), "") << "no calibration";
@@ -118,7 +128,7 @@ TEST(Simulation, counts_have_the_mean_and_noise_of_model_and_camera) {
         const std::vector<double> mean = mean_of(options, simulation.truth(frame, 1));
         for (std::size_t k = 0; k < mean.size(); ++k, ++n) {
             const double electrons = (counts(block, frame)[k] - 100.0) * 0.5;
-            const double variance = mean[k] + 1.5 * 1.5 + 0.25 / 12;  // the last: rounding to whole counts
+            const double variance = mean[k] + 1.5 * 1.5 + 0.25 / 12;  // the last term: rounding to whole counts
             const double z = (electrons - mean[k]) / std::sqrt(variance);
             sum += z, squares += z * z;
         }
@@ -172,7 +182,7 @@ TEST(Simulation, as_many_spots_are_on_as_asked_for_as_long_as_asked) {
     // On-times are correlated: the count's variance is rate * E[T^2] = spots / m * (2 m^2 - m) per frame.
     const double spread = std::sqrt(20000 * 3.0 * (2 * 4 - 1));
     EXPECT_NEAR(double(truth.size()), 60000, 4 * spread);
-    std::map<float, int> on_frames;  // no two molecules share an x
+    std::map<float, int> on_frames;  // x identifies a molecule
     for (float x : truth.x_px) ++on_frames[x];
     EXPECT_NEAR(double(truth.size()) / double(on_frames.size()), 4, 4 * std::sqrt(12.0 / 15000) + 0.01);
     double photons = 0;
@@ -226,7 +236,7 @@ TEST(Simulation, molecules_turn_on_again_at_their_place) {
             place.try_emplace(truth.extra.at("molecule").values[k], truth.x_px[k], truth.y_px[k]);
         EXPECT_EQ(entry->second, std::pair(truth.x_px[k], truth.y_px[k]));
     }
-    // 4000 * 4 / 3 / 5 molecules turn on a Poisson number of times, of which exp(-5) never.
+    // 4000 * 4 / 3 / 5 molecules turn on a Poisson-distributed number of times. exp(-5) of them never turn on.
     const double molecules =
         std::round(double(options.frames) * options.spots_per_frame / options.on_frames / options.blinks);
     EXPECT_NEAR(double(place.size()), molecules * (1 - std::exp(-5.0)), 4 * std::sqrt(molecules * std::exp(-5.0)) + 1);
@@ -274,4 +284,42 @@ TEST(Simulation, refuses_what_makes_no_sense) {
     Camera camera = plain_camera();
     camera.gain_e_per_adu.scalar = 0;
     EXPECT_THROW(Simulation(small(), camera), OptionError);
+}
+
+TEST(Simulation, beads_stay_in_place_while_z_rises) {
+    SimulateOptions options = astigmatic_beads();
+    const Localizations truth = Simulation(options, plain_camera()).truth(0, options.frames);
+    ASSERT_EQ(truth.size(), 4u * 21u);
+    for (std::size_t k = 0; k < truth.size(); ++k) {
+        EXPECT_EQ(truth.frame[k], k / 4);
+        EXPECT_NEAR(truth.z_nm[k], -400 + 40.0 * double(k / 4), 1e-3);
+        EXPECT_EQ(truth.x_px[k], truth.x_px[k % 4]);
+        EXPECT_EQ(truth.photons[k], truth.photons[k % 4]);
+        EXPECT_EQ(truth.extra.at("molecule").values[k], double(k % 4));
+    }
+    for (std::size_t a = 0; a < 4; ++a) {
+        for (const float at : {truth.x_px[a], truth.y_px[a]}) EXPECT_TRUE(at >= 25 && at <= 127 - 25);
+        for (std::size_t b = 0; b < a; ++b)
+            EXPECT_GE(std::hypot(truth.x_px[a] - truth.x_px[b], truth.y_px[a] - truth.y_px[b]), 25);
+    }
+    const Localizations part = Simulation(options, plain_camera()).truth(7, 2);
+    EXPECT_TRUE(std::equal(part.x_px.begin(), part.x_px.end(), truth.x_px.begin() + 28));
+    EXPECT_EQ(part.z_nm.front(), truth.z_nm[28]);
+}
+
+TEST(Simulation, beads_that_do_not_fit_are_refused) {
+    const auto expect = [](const SimulateOptions& options, std::initializer_list<const char*> words) {
+        test::expect_error<OptionError>([&] { Simulation(options, plain_camera()); }, words);
+    };
+    SimulateOptions options = astigmatic_beads();
+    options.spots_per_frame = 30;
+    expect(options, {"of 30 beads fit into 128x128 px", "25 px from each other"});
+    options.width = 40;
+    expect(options, {"only 0 of 30 beads"});
+    options.spots_per_frame = 2.5;
+    expect(options, {"2.5 beads", "whole number"});
+    options = astigmatic_beads(), options.blinks = 2;
+    expect(options, {"do not blink"});
+    options = astigmatic_beads(), options.psf = {}, options.psf.sigma_nm = 130;
+    expect(options, {"needs a PSF that changes with z", "GaussianXYNB"});
 }

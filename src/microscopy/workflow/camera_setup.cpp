@@ -1,4 +1,4 @@
-// Combines the camera from what a user says, a file or preset, and the movie's metadata.
+// Combines the camera from the user's values, a file or preset, and the movie's metadata.
 // SPDX-License-Identifier: MIT
 #include "workflow/camera_setup.hpp"
 
@@ -14,6 +14,7 @@
 #include "glint/error.hpp"
 #include "glint/units.hpp"
 #include "io/camera/maps.hpp"
+#include "workflow/psf_setup.hpp"
 
 namespace glint {
 namespace {
@@ -23,11 +24,11 @@ constexpr const char* from_metadata = "movie's metadata";
 
 std::string source_of(const std::string& other) { return other.empty() ? from_user : other; }
 
-/// Collects "gain 0.6 e-/ADU (given)", and what is missing.
+/// Collects texts such as "gain 0.6 e-/ADU (given)", and the missing values.
 struct Report {
     MissingOptions& missing;
     const MovieInfo& movie;
-    std::string description;  ///< what describes the camera: its file, or the preset
+    std::string description;  ///< source of the camera's description: its file, or the preset
     std::string sources;
 
     void found(const std::string& what, const std::string& who) {
@@ -114,7 +115,7 @@ void set_readnoise(const CameraSetup& given, Camera& camera, Report& report) {
     report.found("read noise " + text_of(camera.readnoise_e, " e-"), given.readnoise ? from_user : report.description);
 }
 
-/// What the file or the preset says; nothing without them.
+/// Returns the values of the file or the preset; empty if neither is given.
 CameraFile described_camera(const CameraSetup& given, const MovieInfo& movie) {
     if (!given.camera_file.empty())
         return read_camera(given.camera_file, {given.gain, movie.gain_e_per_adu},
@@ -122,7 +123,7 @@ CameraFile described_camera(const CameraSetup& given, const MovieInfo& movie) {
     CameraFile file;
     if (given.preset.empty()) return file;
     const CameraPreset& preset = camera_preset(given.preset);
-    file.camera = camera_of(preset);
+    file.camera = make_camera(preset);
     file.has_offset = file.has_gain = true;
     file.has_em_register = preset.kind == CameraKind::EMCCD;
     return file;
@@ -146,7 +147,7 @@ CameraSetup in_e_per_adu(CameraSetup given) {
 }
 
 double find_pixel_size(const CameraSetup& given, const MovieInfo& movie, const CameraFile& file, bool needed,
-                       Report& report) {
+                       const PsfSetup* psf, Report& report) {
     double nm = 0;
     std::string who = report.description;
     if (!given.pixel_size.empty())
@@ -155,6 +156,8 @@ double find_pixel_size(const CameraSetup& given, const MovieInfo& movie, const C
         nm = *file.pixel_size_nm;
     else if (movie.pixel_size_nm)
         nm = *movie.pixel_size_nm, who = from_metadata;
+    else if (psf && needed && !report.is_contradicted("pixel size"))
+        nm = find_pixel_size_nm(*psf), who = "measured PSF " + find_file_name(*psf);
     if (nm > 0)
         report.found(fmt::format("pixel size {:g} nm", nm), who);
     else if (needed || report.is_contradicted("pixel size"))
@@ -165,7 +168,7 @@ double find_pixel_size(const CameraSetup& given, const MovieInfo& movie, const C
 }  // namespace
 
 CameraFacts camera_facts(const CameraSetup& said, const MovieInfo& movie, MissingOptions& missing,
-                         bool pixel_size_needed) {
+                         bool pixel_size_needed, const PsfSetup* psf) {
     const CameraSetup given = in_e_per_adu(said);
     const CameraFile file = described_camera(given, movie);
     CameraFacts facts;
@@ -175,7 +178,7 @@ CameraFacts camera_facts(const CameraSetup& said, const MovieInfo& movie, Missin
     facts.has_gain = given.gain || file.has_gain || movie.gain_e_per_adu;
     Report report{
         missing, movie, given.preset.empty() ? given.camera_file : "starting value of preset " + given.preset, {}};
-    facts.pixel_size_nm = find_pixel_size(given, movie, file, pixel_size_needed, report);
+    facts.pixel_size_nm = find_pixel_size(given, movie, file, pixel_size_needed, psf, report);
     set_offset(given, movie, file, facts.camera, report);
     set_gain(given, movie, file, facts.camera, report);
     set_em_gain(given, movie, file, facts.camera, report);

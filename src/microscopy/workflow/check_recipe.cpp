@@ -30,18 +30,19 @@ void require(const char* key, const Check& check) {
     }
 }
 
-/// Default values for those to estimate from the movie: no column depends on them.
+/// Returns the setup with default values for the parameters to estimate from the movie: no column depends on them.
 LocalizeSetup without_estimates(LocalizeSetup setup) {
     if (setup.camera.offset && std::isnan(*setup.camera.offset)) setup.camera.offset = 0;
     if (setup.camera.gain && std::isnan(*setup.camera.gain)) setup.camera.gain = 1;
     if (setup.psf.sigma == word_auto) setup.psf.sigma = "1.3px";
+    if (setup.psf.model == word_auto) setup.psf.model.clear(), setup.psf.sigma = "1.3px";
     return setup;
 }
 
-/// One row of 1_localized.hdf5.
+/// Returns one row as in 1_localized.hdf5.
 Localizations localized_row(const LocalizeSetup& setup, const MovieInfo& movie) {
-    MissingOptions none;  // they were asked for before
-    const CameraFacts facts = camera_facts(setup.camera, movie, none);
+    MissingOptions none;  // missing values were reported before
+    const CameraFacts facts = camera_facts(setup.camera, movie, none, true, &setup.psf);
     LocalizeOptions options = setup.options;
     options.pixel_size_nm = facts.pixel_size_nm;
     options.psf = psf_of(setup.psf, facts.pixel_size_nm);
@@ -67,11 +68,11 @@ void check_picture(const Recipe::Render& render, const Localizations& row) {
 struct RecipeOption {
     Option option;
     std::string_view section, key;
-    bool is_given = false;    ///< users may give it beside the recipe: CameraSetup, PsfSetup, MovieChoice
-    bool takes_value = true;  ///< the value that a message gives means the same here
+    bool is_given = false;    ///< users may give it in addition to the recipe: in CameraSetup, PsfSetup, MovieChoice
+    bool takes_value = true;  ///< the value in a message has the same meaning here
 };
 
-/// What is no key belongs to the front end, or to no step.
+/// Options that are not keys belong to the front end, or to no step.
 constexpr RecipeOption recipe_options[] = {
     {Option::channel, "movie", "channel", true},
     {Option::z, "movie", "z", true},
@@ -91,6 +92,7 @@ constexpr RecipeOption recipe_options[] = {
     {Option::psf, "psf", "model", true},
     {Option::sigma, "psf", "sigma", true},
     {Option::calibration, "psf", "calibration", true},
+    {Option::psf_channel, "psf", "channel", true},
     {Option::psf_number, "psf", "numbers", true},
     {Option::roi_size, "localize", "roi_size"},
     {Option::threshold, "localize", "threshold"},
@@ -112,8 +114,8 @@ std::string spelled_in_recipe(Option option, std::string_view value, const Spell
                        one->section);
 }
 
-/// Writes the recipe's key beside the front end's name in a message that begins with an option: the value may come
-/// from either.
+/// Adds the recipe's key to the front end's name in a message that begins with an option, because the value may come
+/// from the recipe or from the front end.
 std::string with_key(const std::string& message, const Speller& front) {
     const std::size_t end = front && message.starts_with('`') ? message.find('`', 1) : message.npos;
     if (end == message.npos) return message;

@@ -7,7 +7,8 @@
 
 namespace glint {
 
-/// In quotes, on one line, and in UTF-8: bytes of a name that are none become the replacement character, as in --json.
+/// Returns the text in quotes, on one line, and in UTF-8. Invalid bytes of a name become the replacement character, as
+/// in --json.
 inline std::string csv_text(const std::string& text) {
     const std::string json = nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     std::string out = "\"";

@@ -1,4 +1,4 @@
-// Plots of what a run found: for each a script of gnuplot beside its data, which users may edit, and pictures.
+// Plots of a run's results. Each plot consists of data, a gnuplot script that users may edit, and pictures.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
@@ -23,7 +23,7 @@ using Json = RunRecord::Json;
 
 struct Figure {
     std::string name;
-    std::string data;  ///< as seen from figures/
+    std::string data;  ///< path relative to figures/
     std::string plot;  ///< gnuplot's commands
 };
 
@@ -41,7 +41,7 @@ std::string bars(const char* title, const char* x, const char* file) {
         title, x, file);
 }
 
-/// Curves with bands of one standard error.
+/// Returns commands for curves with bands of one standard error.
 std::string drift_plot(const RunRecord& record) {
     constexpr int max_points = 2000;
     const std::int64_t frames = record.results("localize").value("frames", std::int64_t(1));
@@ -90,7 +90,7 @@ std::vector<Figure> all_figures(const RunRecord& record) {
     };
 }
 
-/// Returns the script. Its first line contains the hash of the rest, which reveals later edits.
+/// Returns the script. Its first line contains the hash of all other lines, which reveals later edits.
 std::string script_of(const Figure& figure) {
     const std::string text = fmt::format(
         "# Draws {0} in this folder: gnuplot {1}.gp, or gnuplot -e \"format='svg'\" {1}.gp (png, svg, pdf). Edit it as "
@@ -111,7 +111,7 @@ std::string content_of(const fs::path& file) {
     return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Whether two rows have numbers: gnuplot takes nothing to draw for an error.
+/// Returns true if two rows contain numbers: gnuplot reports an error if there is nothing to draw.
 bool has_data(const fs::path& file) {
     int rows = 0;
     const std::string text = content_of(file);
@@ -141,7 +141,8 @@ class Drawing {
             if (!gnuplot_.empty()) pictures_.push_back({figure.name, format, ""});
     }
 
-    /// Draws the pictures of all scripts. Each is a process; as many run in parallel as there are threads.
+    /// Draws the pictures of all scripts, each in its own process. Runs as many processes in parallel as there are
+    /// threads.
     void draw(int threads) {
         std::atomic<bool> has_failed = false;
         in_arena_of(threads, [&] {

@@ -1,4 +1,4 @@
-// Starts gnuplot, and waits for its end, for a stop or for too long.
+// Starts gnuplot, and waits until it ends, a stop is requested or the timeout is over.
 // SPDX-License-Identifier: MIT
 #include "workflow/gnuplot.hpp"
 
@@ -24,9 +24,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr int not_started = 127;
-constexpr double longest_s = 60;  // of a plot of some thousand points
+constexpr double longest_s = 60;  // timeout for a plot of some thousand points
 
-/// In the child, between fork and exec: calls that are safe there alone.
+/// Runs in the child between fork and exec, where only async-signal-safe calls are allowed.
 [[noreturn]] void become(char* const* words, const char* folder, int out) {
     ::setpgid(0, 0);
     const int nothing = ::open("/dev/null", O_RDONLY);
@@ -36,7 +36,7 @@ constexpr double longest_s = 60;  // of a plot of some thousand points
     ::_exit(not_started);
 }
 
-/// What was said last, as one line.
+/// Returns the last line of the output.
 std::string last_words(std::string text) {
     constexpr std::size_t most = 300;
     while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
@@ -46,14 +46,14 @@ std::string last_words(std::string text) {
     return text;
 }
 
-/// A child whose group ends with this object.
+/// A child process whose process group ends with this object.
 class Child {
   public:
     explicit Child(pid_t pid) : pid_(pid) {}
     ~Child() {
         if (pid_ <= 0) return;
         ::kill(-pid_, SIGKILL);
-        ::kill(pid_, SIGKILL);  // where it had not made its group yet
+        ::kill(pid_, SIGKILL);  // it may not have created its group yet
         int status = 0;
         while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) continue;
     }
@@ -62,7 +62,7 @@ class Child {
 
     bool has_ended(int& status) {
         if (::waitpid(pid_, &status, WNOHANG) != pid_) return false;
-        ::kill(-pid_, SIGKILL);  // what it may have started
+        ::kill(-pid_, SIGKILL);  // processes that it may have started
         pid_ = 0;
         return true;
     }
@@ -84,7 +84,7 @@ struct Pipe {
     Pipe(const Pipe&) = delete;
     Pipe& operator=(const Pipe&) = delete;
 
-    /// Takes what is there, waiting a moment; keeps the end of it.
+    /// Reads the available output, waiting a moment; keeps only the end.
     void drain(std::string& text) const {
         constexpr std::size_t most = 4096;
         constexpr int moment_ms = 5;
@@ -96,13 +96,13 @@ struct Pipe {
             text.append(buffer, std::size_t(n));
             if (text.size() > 2 * most) {
                 text.erase(0, text.size() - most);
-                break;  // a program that never stops talking must not keep us from the clock
+                break;  // an endless output must not prevent the timeout
             }
         }
     }
 };
 
-/// gnuplot does not say where its output did not fit onto the disk.
+/// gnuplot does not report if its output did not fit onto the disk.
 bool is_whole(const std::filesystem::path& picture, const std::string& format) {
     std::ifstream in(picture, std::ios::binary);
     const std::string text(std::istreambuf_iterator<char>(in), {});

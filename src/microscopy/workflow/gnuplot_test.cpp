@@ -1,4 +1,4 @@
-// Programs that fail, are killed, hang, or do not stop talking.
+// Programs that fail, are killed, hang, or print without end.
 // SPDX-License-Identifier: MIT
 #include "workflow/gnuplot.hpp"
 
@@ -13,7 +13,7 @@ using namespace glint::test;
 
 namespace {
 
-constexpr double long_s = 60;  // nothing here lasts as long, however loaded the machine is
+constexpr double long_s = 60;  // no program here runs that long, even on a busy machine
 
 std::string run_script(const std::string& script, double timeout_s, bool stopped = false) {
     const TemporaryFolder folder;
@@ -30,7 +30,7 @@ TEST(RunQuietly, works_in_the_folder) {
     EXPECT_TRUE(std::filesystem::exists(folder / "here"));
 }
 
-TEST(RunQuietly, failures_are_told_with_the_last_words) {
+TEST(RunQuietly, failures_are_reported_with_the_last_words) {
     const std::string why = run_script("echo 'line 3: no such terminal' >&2; exit 3", long_s);
     EXPECT_NE(why.find("exit code 3: line 3: no such terminal"), why.npos) << why;
     EXPECT_NE(run_script("kill -SEGV $$", long_s).find("signal 11"), std::string::npos);

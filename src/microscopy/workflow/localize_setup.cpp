@@ -1,4 +1,4 @@
-// Completes what a movie is localized with.
+// Completes the settings with which a movie is localized.
 // SPDX-License-Identifier: MIT
 #include "workflow/localize_setup.hpp"
 
@@ -7,9 +7,11 @@
 #include <cmath>
 
 #include "glint/error.hpp"
+#include "glint/estimate_psf.hpp"
 #include "glint/inspect.hpp"
 #include "glint/localization_io.hpp"
 #include "glint/movie_io.hpp"
+#include "glint/units.hpp"
 #include "io/files/check_outputs.hpp"
 
 namespace glint {
@@ -20,7 +22,7 @@ namespace fs = std::filesystem;
 bool is_wanted(const std::optional<double>& value) { return value && std::isnan(*value); }
 bool is_wanted(const std::string& sigma) { return sigma == word_auto; }
 
-/// What is known without the movie's pixels; with placeholders for what is wanted of them.
+/// Returns the camera known without the movie's pixels, with placeholders for values to estimate from them.
 Camera known_camera(const CameraSetup& camera, const MovieInfo& movie) {
     CameraSetup given = camera;
     if (is_wanted(given.offset)) given.offset = 0;
@@ -30,8 +32,30 @@ Camera known_camera(const CameraSetup& camera, const MovieInfo& movie) {
 }
 
 nlohmann::ordered_json width_bounds_nm(const LoneSpots& lone) {
-    if (lone.most_width_nm <= 0) return {};
-    return {lone.least_width_nm, lone.most_width_nm};
+    if (lone.max_width_nm <= 0) return {};
+    return {lone.min_width_nm, lone.max_width_nm};
+}
+
+/// Estimates the PSF from the movie. Does nothing if the pixel size is unknown, which is reported later.
+void add_estimated_psf(Movie& movie, LocalizeSetup& to, const RunMessages& messages, const StopFlag* stop) {
+    const MovieInfo& info = movie.info();
+    MissingOptions missing;
+    const CameraFacts facts = camera_facts(to.camera, info, missing, true);
+    if (missing.any()) return;
+    EstimatePsfOptions options;
+    options.pixel_size_nm = facts.pixel_size_nm;
+    if (!to.psf.sigma.empty() && !is_wanted(to.psf.sigma))
+        options.sigma_nm = to_nm(parse_length(to.psf.sigma, "`sigma`"), facts.pixel_size_nm);
+    if (info.frames != unknown_frames) options.frames = parse_frame_range(to.frames, info.frames);
+    options.stop = stop;
+    if (messages.progress) options.progress = messages.progress(info.name + ": estimating the PSF", "steps");
+    const EstimatedPsf found = estimate_psf(movie, facts.camera, options);
+    if (messages.end_progress) messages.end_progress();
+    for (const std::string& warning : found.warnings)
+        if (messages.warn) messages.warn(warning);
+    to.psf.estimated = found.table;
+    to.options.estimated += fmt::format("{}PSF from {} lone spots ({:.0f} % of the others have p > 0.01)",
+                                        to.options.estimated.empty() ? "" : ", ", found.used, 100 * found.psf.good_p);
 }
 
 }  // namespace
@@ -47,7 +71,7 @@ void require_used(const LocalizeOptions& options) {
 CameraFacts complete_facts(const LocalizeSetup& setup, const MovieInfo& movie, MissingOptions& missing,
                            bool pixel_size_needed) {
     note_missing(setup.psf, missing);
-    return camera_facts(setup.camera, movie, missing, pixel_size_needed);
+    return camera_facts(setup.camera, movie, missing, pixel_size_needed, &setup.psf);
 }
 
 std::string advice_on(const MissingOptions& missing, const std::string& movie) {
@@ -63,20 +87,22 @@ std::string advice_on(const MissingOptions& missing, const std::string& movie) {
 LocalizeSetup with_estimates(const LocalizeSetup& setup, Movie& movie, const RunMessages& messages,
                              const StopFlag* stop) {
     LocalizeSetup to = setup;
-    WantedValues wanted;
+    WantedParameters wanted;
     if (is_wanted(setup.camera.offset)) wanted.offset = "`offset=auto`";
     if (is_wanted(setup.camera.gain)) wanted.gain = "`gain=auto`";
-    if (is_wanted(setup.psf.sigma)) wanted.sigma = "`sigma=auto`";
-    if (!wanted.any()) return to;
+    const bool needs_psf = setup.psf.model == word_auto;
+    if (is_wanted(setup.psf.sigma) && !needs_psf) wanted.sigma = "`sigma=auto`";
+    if (!wanted.any() && !needs_psf) return to;
     const MovieInfo& info = movie.info();
-    const ToldValues told =
-        tell_values(movie, known_camera(setup.camera, info), wanted,
-                    messages.progress ? messages.progress(info.name + ": estimating", "frames") : Progress(), stop);
+    const EstimatedParameters told = estimate_parameters(
+        movie, known_camera(setup.camera, info), wanted,
+        messages.progress ? messages.progress(info.name + ": estimating", "frames") : Progress(), stop);
     if (messages.end_progress) messages.end_progress();
     to.options.estimated = told.text;
     if (told.offset_adu) to.camera.offset = told.offset_adu->value, to.camera.offset_source = "estimated";
     if (told.gain_e_per_adu) to.camera.gain = told.gain_e_per_adu->value, to.camera.gain_source = "estimated";
     if (told.sigma_px) to.psf.sigma = fmt::format("{:.3f}px", told.sigma_px->value);
+    if (needs_psf) add_estimated_psf(movie, to, messages, stop);
     return to;
 }
 
@@ -89,6 +115,7 @@ OpenedTask completed(std::unique_ptr<Movie> movie, const LocalizeSetup& setup, C
     LocalizeOptions& options = opened.options;
     options.pixel_size_nm = opened.facts.pixel_size_nm, options.starting_values = opened.facts.starting_values;
     options.psf = psf_of(setup.psf, options.pixel_size_nm);
+    options.psf_file = find_file_name(setup.psf);
     if (options.roi_size == 0) options.roi_size = default_roi_size(options.psf, options.pixel_size_nm);
     const MovieInfo& info = opened.movie->info();
     if (info.frames != unknown_frames) options.frames = parse_frame_range(setup.frames, info.frames);
@@ -141,7 +168,7 @@ std::string mistake_of(Movie& movie, const Camera& camera, const Estimate& noise
         return "";
     InspectOptions nothing_known;
     nothing_known.spots = false, nothing_known.stop = stop;
-    return likeliest_mistake(inspect(movie, nothing_known).noise, camera);
+    return find_wrong_camera_value(inspect(movie, nothing_known).noise, camera);
 }
 
 }  // namespace glint

@@ -1,4 +1,4 @@
-// Figures of a table: histograms of photons and precisions, counts by frame, NeNA and FRC.
+// Statistics of a table: histograms of photons and precisions, counts by frame, NeNA and FRC.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ using Json = RunRecord::Json;
 
 constexpr std::string_view columns_of_figures[] = {"x", "y", "lpx", "lpy", "photons", "bg"};
 
-/// Bins of one width from 0 to a little beyond the 99th percentile; what lies beyond is left out.
+/// Bins of equal width from 0 to slightly beyond the 99th percentile; larger values are left out.
 std::string histogram_text(std::vector<float> values, const char* name) {
     constexpr std::size_t bins = 80;
     std::string text = fmt::format("{},localizations\n", name);
@@ -34,12 +34,12 @@ std::string histogram_text(std::vector<float> values, const char* name) {
     return text;
 }
 
-/// Localizations a frame, of blocks of frames: at most 500 rows.
+/// Counts localizations per frame, for blocks of frames: at most 500 rows.
 std::string counts_text(const Localizations& table) {
-    constexpr std::int64_t most_rows = 500;
+    constexpr std::int64_t max_rows = 500;
     const std::int64_t last = *std::max_element(table.frame.begin(), table.frame.end());
     const std::int64_t frames = std::max<std::int64_t>(table.frames, last + 1),
-                       block = (frames + most_rows - 1) / most_rows;
+                       block = (frames + max_rows - 1) / max_rows;
     std::vector<std::int64_t> counts(std::size_t((frames + block - 1) / block));
     for (const std::uint32_t frame : table.frame) ++counts[std::size_t(frame / block)];
     std::string text = "frame,localizations_per_frame\n";
@@ -51,7 +51,7 @@ std::string counts_text(const Localizations& table) {
     return text;
 }
 
-/// Along x and y together, nm.
+/// Returns the precision along x and y together, in nm.
 std::vector<float> lateral_precision_nm(const Localizations& table) {
     std::vector<float> values;
     for (std::size_t k = 0; k < table.lpx_px.size(); ++k)

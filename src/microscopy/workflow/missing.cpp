@@ -1,4 +1,4 @@
-// Collects and words what is missing.
+// Collects missing values and writes the error message.
 // SPDX-License-Identifier: MIT
 #include "workflow/missing.hpp"
 

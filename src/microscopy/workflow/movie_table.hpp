@@ -10,11 +10,11 @@
 namespace glint {
 
 struct ListedMovie {
-    std::string movie;                     ///< as given, or from the folder of the table
-    std::optional<std::string> condition;  ///< of a table; without: the name of the movie's folder
+    std::string movie;                     ///< as given; relative paths begin at the table's folder
+    std::optional<std::string> condition;  ///< from a table; without one, the name of the movie's folder
 };
 
-/// Whether the name is that of a table: it ends in .csv, which no movie does.
+/// Returns true if the name is that of a table: it ends in .csv, unlike any movie.
 bool is_movie_table(const std::string& file);
 
 /// Returns the rows of a table with the columns `movie` and `condition`, in any order. Other columns are ignored.

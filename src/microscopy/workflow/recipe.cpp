@@ -12,7 +12,7 @@
 namespace glint {
 namespace {
 
-/// As a TOML string: control characters, quotes and backslashes escaped.
+/// Returns a TOML string: control characters, quotes and backslashes are escaped.
 std::string in_toml_quotes(const std::string& text) {
     std::string out = "\"";
     for (const char c : text) {
@@ -25,7 +25,7 @@ std::string in_toml_quotes(const std::string& text) {
     return out + '"';
 }
 
-/// The shortest that reads back as the same, and a float in TOML's sense.
+/// Returns the shortest text that reads back as the same value and is a float in TOML.
 std::string number_text(double value) {
     std::string text = fmt::format("{}", value);
     return text.find_first_of(".e") == text.npos ? text + ".0" : text;
@@ -80,11 +80,15 @@ std::vector<RecipeKey> keys_of(Recipe& r) {
         {"camera", "em_gain", &r.camera.em_gain, "EM gain: makes the camera an EMCCD, with its excess noise", "300.0",
          1, 1e5},
 
-        {"psf", "model", &r.psf.model, "Unset: GaussianXYNB, or AstigmaticXYZNB with a calibration (glint fit --help)",
+        {"psf", "model", &r.psf.model,
+         "Unset: GaussianXYNB, or AstigmaticXYZNB with a calibration; \"auto\": measured in the movie (glint fit "
+         "--help)",
          "\"GaussianXYNB\""},
         {"psf", "sigma", &r.psf.sigma, "Standard deviation of the PSF; \"auto\": estimated from the movie",
          "\"130nm\""},
         {"psf", "calibration", &r.psf.calibration, "Widths over z, from `glint calibrate astigmatism`", "\"cal.toml\""},
+        {"psf", "channel", &r.psf.channel, "Which PSF of a measured PSF's file with several, from 1", "1", 1, 1000,
+         true},
         {"psf", "numbers", &r.psf.numbers, "NAME=VALUE, numbers of the model's own"},
 
         {"localize", "emitters", &r.localize.emitters,
@@ -143,7 +147,8 @@ std::string section_text(const Recipe& recipe, std::string_view section) {
     Recipe copy = recipe;
     std::string text;
     for (const RecipeKey& key : keys_of(copy))
-        if (key.section == section) text += fmt::format("{}.{}={}\n", section, key.name, toml_value(key));
+        if (key.section == section && !(key.is_later && toml_value(key).empty()))
+            text += fmt::format("{}.{}={}\n", section, key.name, toml_value(key));
     return text;
 }
 

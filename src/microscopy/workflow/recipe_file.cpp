@@ -13,6 +13,7 @@
 #include "io/camera/toml_section.hpp"
 #include "render/colormap.hpp"
 #include "workflow/camera_setup.hpp"
+#include "workflow/psf_setup.hpp"
 #include "workflow/recipe.hpp"
 
 namespace glint {
@@ -40,7 +41,7 @@ constexpr Section sections[] = {
     {"figures", "8. Plots of drift, NeNA, FRC and what the rows say: figures/"},
 };
 
-/// Takes the values of one section.
+/// Reads the values of one section.
 class SectionReader {
   public:
     SectionReader(const toml::table& table, const fs::path& path, const std::vector<std::string_view>& known)
@@ -84,7 +85,7 @@ void take_from_folder(std::string& file, const fs::path& folder) {
     if (!file.empty() && fs::path(file).is_relative()) file = fs::absolute(folder / file).lexically_normal().string();
 }
 
-/// Refuses the key's value where `check` throws an OptionError.
+/// Rejects the key's value if `check` throws an OptionError.
 template <class Check>
 void require(const SectionReader& reader, const char* key, const Check& check) {
     try {
@@ -148,6 +149,7 @@ Recipe read_recipe(const fs::path& path) {
     Recipe recipe = recipe_of(parse_toml(path), path);
     take_from_folder(recipe.camera.camera_file, path.parent_path());
     take_from_folder(recipe.psf.calibration, path.parent_path());
+    if (is_lens_file(recipe.psf)) take_from_folder(recipe.psf.model, path.parent_path());
     return recipe;
 }
 

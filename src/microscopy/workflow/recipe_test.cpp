@@ -1,4 +1,4 @@
-// Recipes: what is written is read again, and errors name their place.
+// Recipes: written recipes can be read again, and errors name their position.
 // SPDX-License-Identifier: MIT
 #include "workflow/recipe.hpp"
 
@@ -58,7 +58,7 @@ TEST_F(Recipes, the_default_tolerance_is_that_of_the_fit) {
     EXPECT_EQ(float(Recipe().localize.tolerance), FitOptions().tolerance);
 }
 
-TEST_F(Recipes, unknown_keys_are_told_with_line_and_nearest_name) {
+TEST_F(Recipes, unknown_keys_are_reported_with_line_and_nearest_name) {
     const std::string key = error_of("[localize]\nroi_size = 7\ntreshold = 5\n");
     EXPECT_NE(key.find("r.toml:3:1"), key.npos) << key;
     EXPECT_NE(key.find("did you mean threshold?"), key.npos) << key;
@@ -67,7 +67,7 @@ TEST_F(Recipes, unknown_keys_are_told_with_line_and_nearest_name) {
     EXPECT_NE(section.find("did you mean localize?"), section.npos) << section;
 }
 
-TEST_F(Recipes, wrong_values_are_told_with_their_line) {
+TEST_F(Recipes, wrong_values_are_reported_with_their_line) {
     for (const char* text :
          {"[localize]\nroi_size = 2.5", "[localize]\nroi_size = 99", "[link]\non = \"yes\"", "[psf]\nsigma = 130",
           "[psf]\nsigma = \"130\"", "[camera]\npixel_size = \"2px\"", "[localize]\nemitters = \"2\"",
@@ -78,7 +78,7 @@ TEST_F(Recipes, wrong_values_are_told_with_their_line) {
     EXPECT_NE(error_of("render = 3").find("r.toml:1:"), std::string::npos) << error_of("render = 3");
 }
 
-TEST_F(Recipes, the_command_line_wins_and_that_is_told) {
+TEST_F(Recipes, the_command_line_wins_and_that_is_reported) {
     Recipe recipe, flags;
     recipe.psf.sigma = "120nm", recipe.camera.gain = 0.5, recipe.filter = {"n > 2"};
     flags.psf.sigma = "130nm", flags.camera.gain = 0.5;
@@ -89,7 +89,7 @@ TEST_F(Recipes, the_command_line_wins_and_that_is_told) {
     EXPECT_EQ(changed, std::vector<std::string>{"psf.sigma"});
 }
 
-TEST_F(Recipes, values_that_the_command_line_leaves_out_are_told) {
+TEST_F(Recipes, values_that_the_command_line_leaves_out_are_reported) {
     Recipe recipe, flags;
     recipe.camera.gain = 0.5, recipe.camera.offset = 100, recipe.psf.sigma = "130nm", recipe.drift.on = false;
     flags.camera.offset = 99, flags.psf.sigma = "130nm";

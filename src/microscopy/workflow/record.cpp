@@ -27,7 +27,7 @@ using Json = RunRecord::Json;
 constexpr const char* record_name = "run.json";
 constexpr const char* lock_name = ".lock";
 
-/// Bytes, time of the last change, hash: the hash is asked for only where the time differs, as after copying a folder.
+/// Returns bytes, modification time and hash. The hash is computed only if the time differs, as after copying a folder.
 Json described(const fs::path& file) {
     struct stat status {};
     if (::stat(file.c_str(), &status) != 0) return nullptr;
@@ -88,7 +88,8 @@ RunRecord::RunRecord(const fs::path& folder) : folder_(folder) {
         throw OutputError(
             fmt::format("another glint run works in {}: wait for it, or choose another folder", folder.string()));
     }
-    if (const Json now = read(folder); now.is_object()) json_ = now;  // of a process that ended while this one came
+    // Reads again: another process may have ended while this one was starting.
+    if (const Json now = read(folder); now.is_object()) json_ = now;
     json_["program"] = "glint " + version();
 }
 
@@ -160,7 +161,7 @@ void RunRecord::finish(const std::string& step, const std::string& key, const st
     Json outputs = Json::object();
     for (const std::string& file : files) {
         const Json now = described(path(file));
-        if (now.is_null()) continue;  // a picture that could not be drawn
+        if (now.is_null()) continue;  // a picture could not be drawn
         outputs[file] = now;
         outputs[file]["xxh3"] = file_hash(path(file));
     }
@@ -184,7 +185,7 @@ void RunRecord::drop(const std::vector<std::string>& steps) {
         Json its = begun.value("files", Json::array());
         for (const auto& [file, then] : outputs.items()) its.push_back(file);
         files.insert(files.end(), its.begin(), its.end());
-        if (!its.empty()) json_["begun"][step] = {{"key", ""}, {"files", its}};  // until they are removed
+        if (!its.empty()) json_["begun"][step] = {{"key", ""}, {"files", its}};  // until the files are removed
         if (json_.contains("steps")) json_["steps"].erase(step);
     }
     write();

@@ -1,4 +1,4 @@
-// NeNA, FRC and the precision by place, as JSON.
+// NeNA, FRC and local precision, as JSON.
 // SPDX-License-Identifier: MIT
 #include "workflow/resolution_json.hpp"
 

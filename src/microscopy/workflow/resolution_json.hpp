@@ -1,4 +1,4 @@
-// The figures of a table's resolution, each with its error: resolution.json.
+// The statistics of a table's resolution, each with its error: resolution.json.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,7 +21,7 @@ struct PrecisionByPlace {
 };
 std::optional<PrecisionByPlace> precision_by_place(const Resolution& result);
 
-/// All figures, NaN as null; the maps are files of their own. `words` completes the caveats.
+/// Returns all statistics, with NaN as null; the maps are separate files. `words` completes the caveats.
 nlohmann::ordered_json resolution_json(const Localizations& table, const Resolution& result,
                                        const std::function<std::string(const std::string&)>& words);
 

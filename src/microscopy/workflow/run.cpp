@@ -1,4 +1,4 @@
-// All movies, one after the other: each gets a folder, and a failure of one leaves the others alone.
+// Processes all movies one after another. Each movie gets a folder. If one fails, the other movies are still processed.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -32,18 +32,18 @@ fs::path folder_of(const fs::path& results, const std::string& movie) {
     std::error_code ignored;
     std::string stem = fs::is_directory(path, ignored) ? path.filename() : path.stem();
     if (stem.ends_with(".ome")) stem.resize(stem.size() - 4);
-    if (stem == recipe_name || stem == summary_name) stem += "_movie";  // those are files of the folder
+    if (stem == recipe_name || stem == summary_name) stem += "_movie";  // names of files in the results folder
     return results / stem;
 }
 
-/// The name of the folder that a movie lies in, which is its condition where movies of several folders are compared.
+/// Returns the movie's condition: the name of its folder, if movies from several folders are compared.
 std::string condition_of(const std::string& movie) {
     const fs::path path =
         fs::absolute(movie.ends_with('/') ? fs::path(movie).parent_path() : fs::path(movie)).lexically_normal();
     return path.parent_path().filename().string();
 }
 
-/// The movies of the command line and of its tables, each with its condition.
+/// Returns the movies of the command line and of its tables, each with its condition.
 std::vector<ListedMovie> listed_movies(const RunOptions& options) {
     std::vector<ListedMovie> to;
     for (const std::string& name : options.movies) {
@@ -59,7 +59,7 @@ std::vector<ListedMovie> listed_movies(const RunOptions& options) {
     return to;
 }
 
-/// The folders of results: by the movies' names; of those that have one name, by their folders' names, too.
+/// Returns the folders for results, named after the movies. For movies with the same name, the folder's name is added.
 std::map<std::string, fs::path> folders_of(const std::vector<fs::path>& movies, const fs::path& results) {
     std::map<fs::path, int> movies_of;
     for (const fs::path& movie : movies) ++movies_of[folder_of(results, movie.string())];
@@ -111,7 +111,7 @@ struct CompleteRecipe {
     bool is_in_folder = false;  ///< unchanged, with the user's own comments
 };
 
-/// Returns the recipe that was given, else the folder's own, else the default, with the other given values.
+/// Returns the given recipe, else the folder's own, else the default. Other given values replace its values.
 CompleteRecipe complete_recipe(const RunOptions& options) {
     const fs::path own = options.out / recipe_name;
     std::error_code none;
@@ -147,7 +147,7 @@ void write_recipe(const RunOptions& options, const Recipe& recipe) {
     file.commit();
 }
 
-/// Options that are missing or wrong for the first movie that can be opened, before any work: throws OptionError.
+/// Throws OptionError before any work if options are missing or wrong for the first movie that can be opened.
 void require_options(const RunOptions& options, const std::vector<RunTask>& tasks, const Recipe& recipe) {
     const LocalizeSetup setup = localize_setup(recipe, options);
     for (const RunTask& task : tasks) {
@@ -155,7 +155,7 @@ void require_options(const RunOptions& options, const std::vector<RunTask>& task
         try {
             movie = open_movie_of(task, setup);
         } catch (const InputError&) {
-            continue;  // reported when its turn comes
+            continue;  // reported when it is processed
         }
         require_used(setup.options);
         complete_facts(setup, movie->info(), task, options);
@@ -191,7 +191,7 @@ void do_task(const RunTask& task, const Recipe& recipe, const RunOptions& option
         try {
             record.set("status", "failed");
             record.set("error", options.words(words_of_failure(thrown)));
-        } catch (const OutputError&) {  // as the first may be: the disk is full
+        } catch (const OutputError&) {  // expected if the first error was one: the disk is full
         }
         std::rethrow_exception(thrown);
     }
@@ -221,7 +221,7 @@ MovieRun run_task(const RunTask& task, const Recipe& recipe, const RunOptions& o
     return done;
 }
 
-/// Every message in the words of whoever called.
+/// Returns the options with functions that convert each message to the caller's words.
 RunOptions worded(const RunOptions& options) {
     RunOptions to = options;
     if (!to.words) to.words = [](const std::string& message) { return in_words_of_recipe(message, {}); };
@@ -257,7 +257,7 @@ std::vector<MovieRun> run_all(const RunOptions& options) {
         }
         results.push_back(run_task(task, recipe, options));
         if (options.messages.done) options.messages.done(results.back());
-        // Whole each time: the last one counts. A summary that cannot be written is no reason to leave movies out.
+        // Rewritten completely each time. A summary that cannot be written must not prevent further movies.
         summary_failure = {};
         try {
             has_conditions = write_run_summary(options.out, hash_text(recipe_text(recipe)));
@@ -268,7 +268,7 @@ std::vector<MovieRun> run_all(const RunOptions& options) {
         is_stopped = results.back().status == MovieRun::Status::stopped;
     }
     if (summary_failure) {
-        // A movie's own error comes first.
+        // A movie's own error has precedence.
         const bool all_done = std::none_of(results.begin(), results.end(), [](const MovieRun& movie) {
             return movie.status == MovieRun::Status::failed;
         });

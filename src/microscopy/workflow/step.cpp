@@ -1,4 +1,4 @@
-// Does a step, or finds it done.
+// Runs a step, or finds that it is finished.
 // SPDX-License-Identifier: MIT
 #include "workflow/step.hpp"
 
@@ -14,7 +14,7 @@
 namespace glint {
 namespace {
 
-/// The steps that depend on this one.
+/// Returns the steps that depend on this one.
 std::vector<std::string> later_steps(std::string_view step) {
     const std::vector<std::string> ways[] = {{"localize", "filter", "drift", "link", "molecules", "render"},
                                              {"localize", "filter", "drift", "resolution", "figures"},
@@ -52,7 +52,7 @@ std::string do_step(const StepContext& context, const char* step, const std::str
                     const std::vector<std::string>& files, const std::function<RunRecord::Json()>& work) {
     const std::string key = hash_text(fmt::format("{}\n{}", step, depends_on));
     if (context.record.is_finished(step, key)) {
-        context.notice(fmt::format("{}: {} is finished already", context.name, step));
+        context.notice(fmt::format("{}: {} is already finished", context.name, step));
         context.record.forget_begun(step);
         return key;
     }
@@ -98,7 +98,7 @@ void write_step_table(const StepContext& context, const std::string& file, Table
 }
 
 void write_step_text(const StepContext& context, const std::string& file, const std::string& text) {
-    std::error_code ignored;  // the file's own error has more detail
+    std::error_code ignored;  // opening the file reports more detail
     std::filesystem::create_directories(context.record.path(file).parent_path(), ignored);
     AtomicFile out(context.record.path(file));
     out.write(text);

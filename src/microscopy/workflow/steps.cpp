@@ -1,4 +1,4 @@
-// A movie through all steps, each from the file of an earlier one to a file of its own.
+// Runs all steps for a movie. Each step reads a file of an earlier step and writes its own file.
 // SPDX-License-Identifier: MIT
 #include "workflow/steps.hpp"
 
@@ -39,7 +39,7 @@ std::string sections(const Recipe& recipe, std::initializer_list<std::string_vie
     return text;
 }
 
-/// What the localizations depend on: the movie by frames of it, files by their bytes.
+/// Returns everything on which the localizations depend: sampled frames of the movie, and the bytes of files.
 std::string localize_depends_on(const Recipe& recipe, const LocalizeSetup& setup, const CameraFacts& facts,
                                 Movie& movie) {
     const MovieInfo& info = movie.info();
@@ -60,7 +60,7 @@ Json localize_results(const LocalizeResult& result, const OpenedTask& opened) {
     return json;
 }
 
-/// What localizing leaves beside the table when it is stopped.
+/// Returns the files that a stopped localization leaves beside the table.
 std::vector<std::string> unfinished_files() {
     std::vector<std::string> files = table_files(partial_path(localized).string());
     files.push_back(journal_path(localized).string());
@@ -75,7 +75,9 @@ Json results_of_finished(const StepContext& context, const OpenedTask& opened) {
 
 OpenedTask open_task(const StepContext& context, const RunTask& task, const LocalizeSetup& given, const fs::path& out) {
     std::unique_ptr<Movie> movie = open_movie_of(task, given);
-    const LocalizeSetup setup = with_estimates(given, *movie, context.options.messages, &context.stop);
+    RunMessages messages = context.options.messages;
+    messages.warn = [&context](const std::string& warning) { context.warn(warning); };  // also into the record
+    const LocalizeSetup setup = with_estimates(given, *movie, messages, &context.stop);
     CameraFacts facts = complete_facts(setup, movie->info(), task, context.options);
     OpenedTask opened = completed(std::move(movie), setup, std::move(facts), {out, partial_path(out)});
     opened.options.stop = &context.stop;
@@ -83,8 +85,8 @@ OpenedTask open_task(const StepContext& context, const RunTask& task, const Loca
     return opened;
 }
 
-/// Throws if a different movie with the same name would replace the results of the first. A file whose content
-/// changed may.
+/// Throws if a different movie with the same name would replace the results of the first one. The same file may, even
+/// if its content has changed.
 void refuse_another_movie(const RunRecord& record, const Json& files, const std::string& content) {
     const Json before = record.json().value("movie", Json::object());
     if (before.empty() || before.value("content", "") == content || before.value("files", Json()) == files) return;
@@ -110,17 +112,18 @@ StepTable localize_step(const StepContext& context, const LocalizeSetup& given, 
                                  {"content", content}});
     const std::string depends_on = localize_depends_on(context.recipe, given, known, *movie);
     context.record.set("recipe", hash_text(recipe_text(context.recipe)));
-    movie.reset();  // opened again by the step, if it is done
+    movie.reset();  // the step opens it again, if it runs
     const std::string same_bytes = hash_text(depends_on + version() + active_isa());
     const std::string key = do_step(context, "localize", depends_on, table_files(localized), [&] {
         const fs::path out = context.record.path(localized);
         LocalizeSetup setup = given;
         setup.options.resume = context.record.was_begun(frames_of_localize, same_bytes);
-        setup.options.overwrite = true;  // a table of an earlier recipe: the step's begin has seen that it is of a run
+        // a table of an earlier recipe; the step's begin has checked that it belongs to a run
+        setup.options.overwrite = true;
         if (!setup.options.resume) context.record.forget_begun(frames_of_localize);  // a journal of another recipe
         context.record.begin(frames_of_localize, same_bytes, unfinished_files(), {});
         OpenedTask opened = open_task(context, task, setup, out);
-        if (finished_before(*opened.movie, opened.facts.camera, out, opened.options)) {
+        if (is_already_localized(*opened.movie, opened.facts.camera, out, opened.options)) {
             for (const std::string& warning : opened.movie->info().warnings) context.warn(warning);
             return results_of_finished(context, opened);
         }
@@ -134,7 +137,7 @@ StepTable localize_step(const StepContext& context, const LocalizeSetup& given, 
         return localize_results(result, opened);
     });
     context.record.forget_begun(
-        frames_of_localize);  // also of another recipe, where this one's table was there already
+        frames_of_localize);  // may also belong to another recipe, whose table was already there
     return {localized, key};
 }
 
@@ -162,7 +165,7 @@ StepTable filter_step(const StepContext& context, const char* step, const std::v
     return {file, key};
 }
 
-/// frame,x_nm,x_error_nm,y_nm,y_error_nm and, in 3D, z_nm,z_error_nm.
+/// Returns the columns frame,x_nm,x_error_nm,y_nm,y_error_nm and, in 3D, z_nm,z_error_nm.
 std::string drift_text(const Drift& drift) {
     const std::pair<const char*, const AxisDrift*> axes[] = {{"x", &drift.x}, {"y", &drift.y}, {"z", &drift.z}};
     std::string text = "frame";
@@ -238,7 +241,7 @@ StepTable drift_step(const StepContext& context, const StepTable& from) {
     return context.record.results("drift").contains("refused") ? from : StepTable{file, key};
 }
 
-/// A row for each blink.
+/// Merges the rows of each blink.
 StepTable link_step(const StepContext& context, const StepTable& from) {
     constexpr const char* file = "4_linked.hdf5";
     if (!context.recipe.link.on) {
@@ -275,7 +278,7 @@ StepTable link_step(const StepContext& context, const StepTable& from) {
     return {file, key};
 }
 
-/// By what the precisions that rows state are multiplied to be those that NeNA measures; 1 if these agree.
+/// Returns the ratio of the precision measured by NeNA to the precision stated in the rows; 1 if they agree.
 double blur_factor(const StepContext& context) {
     const Json results = context.record.results("resolution");
     if (!context.recipe.render.blur.empty() || !results.is_object() || !results.contains("nena_of_stated")) return 1;
@@ -311,15 +314,15 @@ void render_step(const StepContext& context, const StepTable& first, const StepT
 }  // namespace
 
 RenderOptions render_options(const Recipe::Render& from, const Localizations& table) {
-    constexpr double default_nm = 10, min_px = 1000, most_px = 10000;
+    constexpr double default_nm = 10, min_px = 1000, max_px = 10000;
     const double edge_nm = std::max(table.width, table.height) * table.pixel_size_nm;
     RenderOptions options;
     options.colormap = from.colormap, options.saturate_percent = from.saturate,
     options.color = from.color_z ? RenderColor::z : RenderColor::density;
     if (!from.picture_pixel.empty())
         options.picture_pixel_nm = to_nm(parse_length(from.picture_pixel, "picture_pixel"), table.pixel_size_nm);
-    else if (edge_nm > default_nm * most_px)
-        options.picture_pixel_nm = std::ceil(edge_nm / most_px);
+    else if (edge_nm > default_nm * max_px)
+        options.picture_pixel_nm = std::ceil(edge_nm / max_px);
     else
         options.picture_pixel_nm = std::min(default_nm, edge_nm / min_px);
     if (!from.blur.empty()) options.blur_nm = to_nm(parse_length(from.blur, "blur"), table.pixel_size_nm);
@@ -331,7 +334,7 @@ LocalizeSetup localize_setup(const Recipe& recipe, const RunOptions& of_run) {
     LocalizeOptions& options = setup.options;
     static_cast<Placement&>(options) = of_run;
     static_cast<Callbacks&>(options) = of_run;
-    options.progress = {};  // of movies
+    options.progress = {};  // the progress callback counts movies
     options.roi_size = int(recipe.localize.roi_size.value_or(0));
     options.threshold = recipe.localize.threshold.value_or(0);
     options.fit.psf_misfit = recipe.localize.psf_misfit.value_or(learn_misfit);

@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = RunRecord::Json;
 
-/// A column, and the step and the result that it is.
+/// A column, with the step and the result that it contains.
 struct Column {
     const char* name;
     const char* step;
@@ -67,7 +67,7 @@ std::string cell_text(const std::string& column, const Json& value) {
     return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-/// Mean and its standard error of what the movies have of a column; "nan" without two values, or without any.
+/// Returns mean and standard error of a column over the movies; "nan" with fewer than two values, or without any.
 std::string mean_text(const std::vector<Json>& movies, const char* column) {
     std::vector<double> values;
     for (const Json& figures : movies)
@@ -81,9 +81,9 @@ std::string mean_text(const std::vector<Json>& movies, const char* column) {
     return fmt::format(",{:.6g},{:.6g}", mean, std::sqrt(squares / (n - 1) / n));
 }
 
-/// conditions.csv, if there are two conditions at least. Whether it was written.
+/// Writes conditions.csv if there are at least two conditions. Returns true if it was written.
 bool write_conditions(const fs::path& folder, const std::map<std::string, std::vector<Json>>& conditions) {
-    if (conditions.size() < 2) {  // a table of an earlier recipe is out of date
+    if (conditions.size() < 2) {  // a file of an earlier recipe is outdated
         for (const char* name : {"conditions.csv", "conditions.gp"}) {
             std::error_code failed;
             fs::remove(folder / name, failed);
@@ -110,7 +110,7 @@ bool write_conditions(const fs::path& folder, const std::map<std::string, std::v
 Json run_figures(const Json& record) {
     Json steps = record.value("steps", Json::object());
     const Json begun = record.value("begun", Json::object());
-    for (const auto& item : begun.items()) steps.erase(item.key());  // of an earlier recipe
+    for (const auto& item : begun.items()) steps.erase(item.key());  // results of an earlier recipe
     Json figures{{"status", record.value("status", "unfinished")}};
     for (const Column& column : columns) {
         const Json results = steps.value(column.step, Json::object()).value("results", Json::object());
@@ -141,7 +141,7 @@ bool write_run_summary(const fs::path& folder, const std::string& recipe) {
         if (fs::exists(entry->path() / "run.json", failed)) movies.push_back(entry->path());
     std::sort(movies.begin(), movies.end());
     std::string text = header() + "\n";
-    std::map<std::string, std::vector<Json>> conditions;  // the figures of their movies
+    std::map<std::string, std::vector<Json>> conditions;  // the statistics of their movies
     std::set<std::pair<std::string, std::string>> counted;
     for (const fs::path& movie : movies) {
         const Json record = RunRecord::read(movie);

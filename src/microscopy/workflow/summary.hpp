@@ -1,5 +1,5 @@
-// summary.csv: a row for each movie whose folder is in the results folder. conditions.csv: means over the movies of
-// a condition.
+// Writes summary.csv: a row for each movie whose folder is in the results folder. Also writes conditions.csv: means
+// over the movies of each condition.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,22 +12,22 @@
 
 namespace glint {
 
-/// Writes the rows of all folders with a run.json, from this or an earlier command, by name. `recipe` is the hash
-/// of the present recipe, as records have it under that name. If complete movies are of two conditions at least,
-/// also writes conditions.csv: mean and its standard error of each column. Returns whether that was written. Throws
-/// OutputError.
+/// Writes the rows of all folders with a run.json, from this or an earlier command, in the order of their names.
+/// `recipe` is the hash of the current recipe; records contain theirs under the same name. If complete movies belong to
+/// at least two conditions, also writes conditions.csv, with mean and standard error of each column. Returns true if
+/// that was written. Throws OutputError.
 bool write_run_summary(const std::filesystem::path& folder, const std::string& recipe);
 
-/// Writes conditions.gp, which plots conditions.csv, and draws it in these formats if gnuplot is installed. Returns
-/// why gnuplot failed; empty if it did not.
+/// Writes conditions.gp, which plots conditions.csv, and draws it in these formats if gnuplot is installed. Returns why
+/// gnuplot failed; empty if it succeeded.
 std::string draw_conditions(const std::filesystem::path& folder, const std::vector<std::string>& formats,
                             const StopFlag& stop);
 
-/// Whether the file is such a table, or does not exist.
+/// Returns true if the file is such a table, or does not exist.
 bool may_become_summary(const std::filesystem::path& file);
 
-/// Returns the statistics of one movie: the columns of the table except `movie`. Null if a step did not find them
-/// or did not finish.
+/// Returns the statistics of one movie: the columns of the table except `movie`. Null if a step did not find a value or
+/// did not finish.
 RunRecord::Json run_figures(const RunRecord::Json& record);
 
 }  // namespace glint

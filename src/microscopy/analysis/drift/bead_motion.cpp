@@ -1,4 +1,4 @@
-// Whether beads move with the sample, and what they show of its drift.
+// Checks whether beads move with the sample, and computes the drift that they show.
 // SPDX-License-Identifier: MIT
 #include "analysis/drift/bead_motion.hpp"
 
@@ -13,10 +13,10 @@
 namespace glint::drift {
 namespace {
 
-constexpr double vibration_nm = 3;   ///< of a row about the bead's place, beyond its precision
-constexpr Vec3 loose_nm{3, 3, 7.5};  ///< more motion of its own than that, and a bead is left out
+constexpr double vibration_nm = 3;   ///< scatter of rows about the bead's place, beyond their precision
+constexpr Vec3 loose_nm{3, 3, 7.5};  ///< a bead that moves more by itself is not used
 
-/// Rows within six standard errors of the median of the eleven rows around.
+/// Marks rows within six standard errors of the median of the eleven rows around them.
 std::vector<char> near_their_median(const Table& t, const Bead& bead, int axes) {
     constexpr std::size_t around = 5;
     constexpr double gate = 6;
@@ -32,7 +32,8 @@ std::vector<char> near_their_median(const Table& t, const Bead& bead, int axes) 
     return good;
 }
 
-/// Mean square of the steps between consecutive frames over what the precisions and the sample's jitter say.
+/// Returns the mean square of the steps between consecutive frames, divided by what the precisions and the sample's
+/// jitter predict.
 double noise_of_steps(const Seen& seen, double white_nm) {
     double sum = 0, count = 0;
     for (std::size_t f = 1; f < seen.value.size(); ++f) {
@@ -44,7 +45,7 @@ double noise_of_steps(const Seen& seen, double white_nm) {
     return count > 10 ? sum / count : 1;
 }
 
-/// Means of some frames of several tracks, beads or molecules; all of one axis.
+/// Means over windows of frames along one axis, for several tracks (beads and the molecules).
 class Windows {
   public:
     Windows(std::size_t frames, std::size_t tracks)
@@ -60,10 +61,11 @@ class Windows {
         for (std::size_t w = 0; w < count_; ++w)
             if (to.information[w] > 0) to.value[w] /= to.information[w];
     }
-    /// Puts each track on the common motion, which it returns: where a track is, is not known.
+    /// Shifts each track onto the common motion, since the absolute place of a track is unknown. Returns the common
+    /// motion.
     Seen align(const std::vector<char>& in) {
         Seen common;
-        constexpr int turns = 8;  // a track of part of the movie is put where the others were
+        constexpr int turns = 8;  // iterations, for tracks that cover only part of the movie
         for (int turn = 0; turn < turns; ++turn) {
             common = sum(in, ~std::size_t(0));
             for (Seen& track : of_) {
@@ -77,12 +79,12 @@ class Windows {
         }
         return sum(in, ~std::size_t(0));
     }
-    /// Variance of a track's motion against the others, less what errors and twice their chance explain. Nothing where it is hardly ever
-    /// seen when they are.
+    /// Returns the variance of a track's motion against the others, minus the part that errors explain and minus two
+    /// standard errors. Returns nullopt if the track and the others share fewer than five windows.
     std::optional<double> own_motion(const std::vector<char>& in, std::size_t track) const {
         const Seen others = sum(in, track, capped(in, track));
         double by = 0, weights = 0;
-        std::vector<std::array<double, 2>> differences;  // and their variances
+        std::vector<std::array<double, 2>> differences;  // each difference and its variance
         for (std::size_t w = 0; w < count_; ++w)
             if (of_[track].information[w] > 0 && others.information[w] > 0) {
                 const double variance = 1 / of_[track].information[w] + 1 / others.information[w];
@@ -97,7 +99,7 @@ class Windows {
         }
         return std::max(0.0, own / all - 2 * std::sqrt(2 / all));
     }
-    /// Of a window, an axis.
+    /// Returns the mean variance of the track's windows.
     double variance(std::size_t track) const {
         double sum = 0, seen = 0;
         for (const double information : of_[track].information)
@@ -126,7 +128,7 @@ class Windows {
             }
         return to;
     }
-    /// The second greatest weight of the others: two must agree before they outweigh all.
+    /// Returns the second largest weight of the other tracks, as a limit: no single track must outweigh all others.
     double capped(const std::vector<char>& in, std::size_t without) const {
         std::vector<double> weights;
         for (std::size_t track = 0; track < of_.size(); ++track)
@@ -143,7 +145,7 @@ bool has_information(const Seen& seen) {
     return std::any_of(seen.information.begin(), seen.information.end(), [](double i) { return i > 0; });
 }
 
-/// Mean, the drift taken out.
+/// Returns the mean position with the drift subtracted.
 double mean_place(const Seen& seen, const std::vector<double>& drift) {
     double place = 0, all = 0;
     for (std::size_t f = 0; f < drift.size(); ++f)
@@ -175,7 +177,7 @@ std::vector<BeadTrack> tracks_of(const Table& t, const std::vector<Bead>& beads,
                 seen.value[f] = t.nm[a][bead[k]];
                 seen.information[f] = 1 / (double(t.precision_nm[a][bead[k]]) * t.precision_nm[a][bead[k]]);
             }
-            track.place_nm[a] = mean_place(seen, std::vector<double>(seen.value.size(), 0));  // until a drift is known
+            track.place_nm[a] = mean_place(seen, std::vector<double>(seen.value.size(), 0));  // no drift is known yet
             const double noise = std::max(1.0, noise_of_steps(seen, white_nm[a]));
             for (double& information : seen.information) information /= noise;
         }
@@ -187,7 +189,7 @@ void judge(std::vector<BeadTrack>& tracks, const std::array<Seen, 3>& molecules,
     if (tracks.empty()) return;
     std::vector<Windows> windows;
     for (std::size_t a = 0; a < std::size_t(axes); ++a) windows.push_back(windows_of(tracks, molecules[a], a));
-    std::vector<char> in(tracks.size() + 1, 1);  // the molecules last
+    std::vector<char> in(tracks.size() + 1, 1);  // the last element: molecules
     in.back() = has_information(molecules[0]);
     constexpr double unconfirmed = std::numeric_limits<double>::infinity();
     while (std::count(in.begin(), in.end(), 1) > 1) {

@@ -1,5 +1,5 @@
-// Fiducial beads, which are seen in nearly every frame at one place: whether they move with the sample, and what they
-// show of its drift.
+// Finds fiducial beads, which are visible in nearly every frame. Checks whether they move with the sample, and computes
+// the drift that they show.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,45 +12,47 @@
 
 namespace glint::drift {
 
-/// The rows of one bead, at most one a frame, in the order of the frames.
+/// The rows of the table that show one bead, ordered by frame. At most one row per frame.
 using Bead = std::vector<std::uint32_t>;
 
-/// What is seen in at least 80 % of the frames, each time about where it was before. No two have rows in common or are within 250 nm of
-/// each other in more than 5 % of their frames.
+/// Returns spots that are seen in at least 80 % of the frames, each time near the previous place. Two beads share rows,
+/// or are within 250 nm of each other, in at most 5 % of the frames of the shorter one.
 std::vector<Bead> find_beads(const Table& table);
 
-/// Those nearest to the given places (x, y in nm) in any frame; what is given twice, or within 250 nm of another, once. Warns of one
-/// that is nowhere within 250 nm of its place. Throws InputError where none is within 1 um, or the nearest is seen
-/// in less than 20 % of the frames.
+/// Returns the bead nearest to each given place (x, y in nm) in any frame. Beads within 250 nm of each other are
+/// returned once. Warns if a bead is never within 250 nm of its place. Throws InputError if no row is within 1 um, or
+/// if the nearest spot is seen in less than 20 % of the frames.
 std::vector<Bead> beads_at(const Table& table, std::span<const std::array<double, 2>> places_nm, const Warn& warn);
 
-/// The table without the rows of the beads and without what is seen within 250 nm of one in the same frame.
+/// Returns the table without the rows of the beads, and without rows within 250 nm of a bead in the same frame.
 Table without_beads(const Table& table, const std::vector<Bead>& beads);
 
-/// What one bead shows: its position a frame, in nm.
+/// The position of one bead in each frame, nm.
 struct BeadTrack {
     std::array<Seen, 3> seen;
     bool used = false;
-    std::array<double, 3> own_nm{};  ///< RMS of its motion against the others, what noise explains taken off
-    Vec3 place_nm{};                 ///< mean, the drift as last judged taken out
+    std::array<double, 3> own_nm{};  ///< RMS of its motion against the others, beyond noise
+    Vec3 place_nm{};                 ///< mean position with the latest drift subtracted
 };
 
-/// Rows far from where the bead was in the frames around are left out. `white_nm`: the sample's jitter that is new in each frame; errors
-/// of a bead beyond its precisions and that one widen its errors.
+/// Returns the track of each bead, without rows far from the bead's place in the frames around. `white_nm` is the
+/// jitter of the sample that is new in each frame, by axis. If a bead moves more from frame to frame than its
+/// precisions and this jitter predict, its errors are increased.
 std::vector<BeadTrack> tracks_of(const Table& table, const std::vector<Bead>& beads,
                                  const std::array<double, 3>& white_nm);
 
-/// Finds out which beads move with one another and with `molecules` (as seen; without information: there are none), and sets
-/// `used` and `own_nm`. A bead that nothing confirms is not used.
+/// Determines which beads move with each other and with `molecules`, and sets `used` and `own_nm`. `molecules` are the
+/// observations of the molecules by axis; empty or without information if there are none. A bead that nothing confirms
+/// is not used.
 void judge(std::vector<BeadTrack>& tracks, const std::array<Seen, 3>& molecules, int axes);
 
 int used_beads(const std::vector<BeadTrack>& tracks);
 
-/// The drift that the beads in use show by themselves; roughly, as a start. At least two are in use.
+/// Returns a rough drift from the used beads alone, as a start. Needs at least two used beads.
 FrameDrift drift_of_beads(const std::vector<BeadTrack>& tracks, int axes);
 
-/// Adds what the beads in use show of one axis; they are divided among the halves. `drift` is the best known so far, from which a
-/// bead's place follows.
+/// Adds the observations of the used beads along one axis. Beads alternate between the two halves. `drift` is the best
+/// estimate so far; the place of each bead follows from it.
 void add_beads(SeenByHalves& to, std::vector<BeadTrack>& tracks, const std::vector<double>& drift, std::size_t axis);
 
 }  // namespace glint::drift

@@ -1,4 +1,4 @@
-// Fiducial beads: seen in nearly every frame at one place, so that each frame shows the drift directly.
+// Finds fiducial beads. They are visible in nearly every frame, so that each frame shows the drift directly.
 // SPDX-License-Identifier: MIT
 #include "analysis/drift/bead_motion.hpp"
 
@@ -12,10 +12,10 @@
 namespace glint::drift {
 namespace {
 
-constexpr double found_in = 0.8, given_in = 0.2;  ///< parts of the frames
-constexpr double around_bead_nm = 250;            ///< nearer ones disturb each other, and move together
+constexpr double found_in = 0.8, given_in = 0.2;  ///< minimum share of the frames that show a bead
+constexpr double around_bead_nm = 250;            ///< nearer spots disturb each other and move together
 
-/// The rows of frame f are begin[f] to begin[f + 1].
+/// Returns the first row of each frame: the rows of frame f are begin[f] to begin[f + 1].
 std::vector<std::uint32_t> frame_begins(const Table& t) {
     std::vector<std::uint32_t> begin(std::size_t(t.frames) + 1, 0);
     for (const int f : t.frame) ++begin[std::size_t(f) + 1];
@@ -27,20 +27,21 @@ double distance(const Table& t, std::uint32_t row, const std::array<double, 2>& 
     return std::hypot(t.nm[0][row] - to[0], t.nm[1][row] - to[1]);
 }
 
-/// Follows what one row shows through the frames, forwards and backwards.
+/// Follows the spot of one row through the frames, forwards and backwards.
 class Trail {
   public:
     Trail(const Table& t, const std::vector<std::uint32_t>& begin, std::uint32_t seed, double seen_in)
-        : table_(t), begin_(begin), most_missed_(1 - seen_in) {
+        : table_(t), begin_(begin), max_missed_(1 - seen_in) {
         follow(seed, -1);
         std::reverse(bead.begin(), bead.end());
         bead.push_back(seed);
         follow(seed, 1);
     }
     Bead bead;
-    /// Mean square of the distances from where it was before, of an axis, over what the precisions say, and 3 nm of vibration.
+    /// Returns the mean squared distance from the previous place per axis, divided by what the precisions and 3 nm of
+    /// vibration predict.
     double spread() const { return bead.size() > 1 ? squares_ / double(bead.size() - 1) : 1; }
-    /// Rows that were farther away than noise.
+    /// Returns the number of rows that are farther from the previous place than noise explains.
     int hops() const { return hops_; }
 
   private:
@@ -59,7 +60,7 @@ class Trail {
             const double noise = is_seen ? std::hypot(noise_of(nearest), vibration_nm) : 0;
             if (!is_seen || !(least < gate * noise + drift_nm * missed)) {
                 ++missed;
-                if (++all_missed > missed_at_once + most_missed_ * followed) return;
+                if (++all_missed > missed_at_once + max_missed_ * followed) return;
                 continue;
             }
             const bool hop = least > gate * noise;
@@ -76,13 +77,14 @@ class Trail {
     }
     const Table& table_;
     const std::vector<std::uint32_t>& begin_;
-    double most_missed_, squares_ = 0;
+    double max_missed_, squares_ = 0;
     int hops_ = 0;
 };
 
-/// Whether two trails are those of one bead, of which one begins anew after a jump or at an outlier: what they share would confirm itself.
+/// Returns whether two trails follow one bead, for example if one of them starts after a jump or at an outlier. Such
+/// trails share rows and would confirm each other.
 bool are_one_bead(const Table& t, const Bead& a, const Bead& b) {
-    constexpr double most_together = 0.05;  // of the frames
+    constexpr double max_frames_together = 0.05;  // of the frames
     std::size_t together = 0;
     for (auto in_a = a.begin(), in_b = b.begin(); in_a != a.end() && in_b != b.end();) {
         const int frame_a = t.frame[*in_a], frame_b = t.frame[*in_b];
@@ -90,7 +92,7 @@ bool are_one_bead(const Table& t, const Bead& a, const Bead& b) {
         if (frame_a <= frame_b) ++in_a;
         if (frame_b <= frame_a) ++in_b;
     }
-    return double(together) > most_together * double(std::min(a.size(), b.size()));
+    return double(together) > max_frames_together * double(std::min(a.size(), b.size()));
 }
 
 bool is_known(const std::vector<Bead>& beads, const Table& t, const Bead& bead) {
@@ -101,7 +103,7 @@ bool is_known(const std::vector<Bead>& beads, const Table& t, const Bead& bead) 
 
 std::vector<Bead> find_beads(const Table& t) {
     constexpr int looks = 5;
-    constexpr double most_hops = 0.01, most_spread = 2.5;  // of frames; molecules that take turns spread more
+    constexpr double max_hops = 0.01, max_spread = 2.5;  // hops per frame; molecules that alternate spread more
     const std::vector<std::uint32_t> begin = frame_begins(t);
     std::vector<char> taken(t.size(), 0);
     struct Found {
@@ -116,14 +118,14 @@ std::vector<Bead> find_beads(const Table& t) {
         for (std::uint32_t row = begin[f]; row < begin[f + 1]; ++row) {
             if (taken[row]) continue;
             Trail trail(t, begin, row, found_in);
-            if (double(trail.bead.size()) < found_in * t.frames || trail.hops() > 2 + most_hops * t.frames ||
-                trail.spread() > most_spread)
+            if (double(trail.bead.size()) < found_in * t.frames || trail.hops() > 2 + max_hops * t.frames ||
+                trail.spread() > max_spread)
                 continue;
             for (const std::uint32_t of : trail.bead) taken[of] = 1;
             found.push_back({std::move(trail.bead), trail.hops()});
         }
     }
-    // A trail that hops from one bead to another must not keep both out.
+    // Trails with few hops come first: a trail that hops from one bead to another must not exclude both.
     std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.hops < b.hops; });
     std::vector<Bead> beads;
     for (Found& one : found)
@@ -139,11 +141,12 @@ std::vector<Bead> beads_at(const Table& t, std::span<const std::array<double, 2>
         Bead best;
         const auto tell = [&](const std::string& what) {
             throw InputError(fmt::format(
-                "drift: a bead is given at x {:.6g}, y {:.6g} nm, and {}. Give the places of beads as they are in the "
-                "table, in camera pixels",
+                "drift: a bead is given at x {:.6g}, y {:.6g} nm, but {}. Give the places of beads in camera pixels, "
+                "in the coordinates of the table",
                 place[0], place[1], what));
         };
-        // A nearest row may be a molecule's: of the nearest in several parts of the movie the longest trail is the bead's.
+        // The nearest row may belong to a molecule. The bead has the longest of the trails from several parts of the
+        // movie.
         constexpr std::size_t parts = 8;
         for (std::size_t part = 0; part < parts; ++part) {
             std::uint32_t nearest = 0;
@@ -157,17 +160,18 @@ std::vector<Bead> beads_at(const Table& t, std::span<const std::array<double, 2>
         }
         if (best.empty()) tell("no row is within 1 um of it");
         if (double(best.size()) < given_in * t.frames)
-            tell(fmt::format("what is nearest is seen in {} of {} frames; a bead is seen in {:.0f} % of them at least",
-                             best.size(), t.frames, 100 * given_in));
+            tell(
+                fmt::format("the nearest spot is seen in {} of {} frames, but a bead must be seen in at least {:.0f} %",
+                            best.size(), t.frames, 100 * given_in));
         const auto away = [&](std::uint32_t row) { return distance(t, row, place); };
         const std::uint32_t closest = *std::min_element(
             best.begin(), best.end(), [&](std::uint32_t a, std::uint32_t b) { return away(a) < away(b); });
         if (warn && away(closest) > around_bead_nm)
             warn(fmt::format(
-                "no bead is at x {:.6g}, y {:.6g} nm, where one is given: the one at x {:.6g}, y {:.6g} nm, {:.0f} nm "
-                "away, is taken for it",
+                "no bead is at x {:.6g}, y {:.6g} nm as given: the bead at x {:.6g}, y {:.6g} nm, {:.0f} nm away, "
+                "is used instead",
                 place[0], place[1], t.nm[0][closest], t.nm[1][closest], away(closest)));
-        if (!is_known(beads, t, best)) beads.push_back(std::move(best));  // else given twice
+        if (!is_known(beads, t, best)) beads.push_back(std::move(best));  // ignore a bead that is given twice
     }
     return beads;
 }

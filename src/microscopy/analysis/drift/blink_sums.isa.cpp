@@ -1,4 +1,4 @@
-// All sums in one loop over vectors of blinks; one source for every instruction set.
+// Computes all sums in one loop over vectors of blinks. The same source is compiled for each instruction set.
 // SPDX-License-Identifier: MIT
 #include "analysis/drift/blink_sums.hpp"
 
@@ -8,10 +8,10 @@ namespace glint::GLINT_ISA {
 namespace {
 
 static_assert(blinks_at_once % lane_width == 0);
-constexpr float kernel_reach_nm = 70, most_square = 20;
+constexpr float kernel_reach_nm = 70, max_square = 20;
 constexpr float log2_e = 1.44269504f;
 
-/// By halves, so that most additions are in parallel.
+/// Adds the lanes by halves, so that most additions run in parallel.
 GLINT_INLINE float sum(Lane of) {
     float part[lane_width];
     store(part, of);
@@ -22,7 +22,7 @@ GLINT_INLINE float sum(Lane of) {
     return (part[0] + part[2]) + (part[1] + part[3]);
 }
 
-/// 1 / sqrt(x) to 5e-6 of its value: a guess from the bits, and Newton's steps.
+/// Returns 1 / sqrt(x) with a relative error of 5e-6: a guess from the bits, then two Newton steps.
 GLINT_INLINE Lane inverse_root(Lane x) {
     Lane y = lane_of(0x5f375a86 - (bits_of(x) >> 1));
     y *= 1.5f - 0.5f * x * y * y;
@@ -86,7 +86,7 @@ GLINT_INLINE void sums(const NearBlinks& near, const BlinkPlace& place, BlinkSum
             const Lane root = inverse_root(vx * vy * vz), inverse = root * root;
             const Lane px = x * (inverse * vy * vz), py = y * (inverse * vx * vz), pz = z * (inverse * vx * vy);
             const Lane square = x * px + y * py + z * pz;
-            const Mask in_kernel = in_kernels & (square <= most_square);
+            const Mask in_kernel = in_kernels & (square <= max_square);
             const Lane weight =
                 select(in_kernel, root * exp2_negative(select(in_kernel, square, Lane{}) * (-0.5f * log2_e)), Lane{});
             kernel[k].sum += weight;

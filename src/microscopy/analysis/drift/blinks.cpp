@@ -1,4 +1,4 @@
-// Localizations of one molecule in frames that follow one another, linked to blinks.
+// Links the localizations of one molecule in successive frames to blinks.
 // SPDX-License-Identifier: MIT
 #include "analysis/drift/blinks.hpp"
 
@@ -18,8 +18,8 @@ namespace glint::drift {
 namespace {
 
 constexpr float default_precision_nm = 10;
-constexpr float least_precision_nm = 0.5f;
-constexpr std::int64_t most_frames = 1 << 24;  // a drift has numbers for each, and float counts frames up to here
+constexpr float min_precision_nm = 0.5f;
+constexpr std::int64_t max_frames = 1 << 24;  // a drift has values for each frame; float counts up to here
 
 const std::vector<float>* axis_precision(const Localizations& from, int axis) {
     if (axis == 2) return has_axial_precision(from) ? &from.lpz_nm : nullptr;
@@ -27,12 +27,12 @@ const std::vector<float>* axis_precision(const Localizations& from, int axis) {
     return precision.size() == from.size() ? &precision : nullptr;
 }
 
-/// Numbers, and within a metre, so that cells have numbers as well.
+/// Returns whether the position is finite and within a metre, so that it has a place in a grid of cells.
 bool has_place(const Localizations& from, std::uint32_t row) {
-    constexpr double most_nm = 1e9;
-    return std::abs(from.x_px[row]) * from.pixel_size_nm < most_nm &&
-           std::abs(from.y_px[row]) * from.pixel_size_nm < most_nm &&
-           (from.z_nm.empty() || std::abs(from.z_nm[row]) < most_nm);
+    constexpr double max_nm = 1e9;
+    return std::abs(from.x_px[row]) * from.pixel_size_nm < max_nm &&
+           std::abs(from.y_px[row]) * from.pixel_size_nm < max_nm &&
+           (from.z_nm.empty() || std::abs(from.z_nm[row]) < max_nm);
 }
 
 }  // namespace
@@ -52,11 +52,11 @@ Table table_of(const Localizations& from) {
                   ? 3
                   : 2;
     const std::int64_t frames = std::max<std::int64_t>(from.frames, n ? std::int64_t(from.frame[order.back()]) + 1 : 0);
-    if (frames > most_frames)
-        throw InputError(fmt::format(
-            "drift: the table has {} frames (its last row is in frame {}); a drift is estimated for up to {}. "
-            "Is a frame number damaged? `filter_where=frame < N` leaves such rows out",
-            frames, n ? from.frame[order.back()] : 0, most_frames));
+    if (frames > max_frames)
+        throw InputError(
+            fmt::format("drift: the table has {} frames (its last row is in frame {}); the maximum is {}. If a frame "
+                        "number is damaged, `filter_where=frame < N` leaves out such rows",
+                        frames, n ? from.frame[order.back()] : 0, max_frames));
     to.movie_frames = int(frames);
     to.first_frame = n ? int(from.frame[order.front()]) : 0;
     to.frame.resize(n);
@@ -75,7 +75,7 @@ Table table_of(const Localizations& from) {
             to.nm[a][i] = float((*position[a])[order[i]] * unit);
             const double p = precision ? (*precision)[order[i]] * precision_unit : default_precision_nm;
             to.precision_nm[a][i] =
-                std::isfinite(p) ? std::clamp(float(p), least_precision_nm, 1000.0f) : default_precision_nm;
+                std::isfinite(p) ? std::clamp(float(p), min_precision_nm, 1000.0f) : default_precision_nm;
         }
     }
     return to;
@@ -98,13 +98,14 @@ Table rows_of(const Table& t, const std::vector<char>& keep) {
 
 namespace {
 
-/// Rows of one molecule, perhaps, at most one dark frame apart; `distance` in standard errors, squared.
+/// Two rows that may be one molecule, at most one dark frame apart. `distance` is squared, in standard errors.
 struct Candidate {
     double distance;
     std::uint32_t from, to;
 };
 
-/// Of the rows of one frame, begin to end, those from `open_from` on being of the two frames before; the nearest first.
+/// Adds the candidates of one frame, nearest first. Its rows are begin to end; rows from `open_from` to begin are those
+/// of the two frames before.
 void add_candidates(const Table& t, std::size_t open_from, std::size_t begin, std::size_t end, float reach_nm,
                     std::vector<std::pair<float, std::uint32_t>>& open, std::vector<Candidate>& to) {
     constexpr double gate = 25;  // five standard errors, squared
@@ -131,14 +132,14 @@ void add_candidates(const Table& t, std::size_t open_from, std::size_t begin, st
     });
 }
 
-/// The candidates of all frames, frame by frame, in parts of many frames.
+/// Returns the candidates of all frames, frame by frame, in parts of many frames.
 std::vector<std::vector<Candidate>> candidates_of(const Table& t) {
     constexpr std::size_t rows_at_once = 20000;
     const std::size_t n = t.size();
     const float typical = n ? float(median(std::vector<float>(t.precision_nm[0]))) : 1;
     const float reach_nm = 12 * std::max(typical, 1.0f);
     std::vector<std::vector<Candidate>> parts((n + rows_at_once - 1) / rows_at_once);
-    const auto first_of_frame = [&](std::size_t row) {  // of the first frame that begins there or later
+    const auto first_of_frame = [&](std::size_t row) {  // the first row of the first frame that begins there or later
         while (row > 0 && row < n && t.frame[row] == t.frame[row - 1]) ++row;
         return std::min(row, n);
     };
@@ -163,10 +164,10 @@ Blinks link(const Table& t, int longest) {
     constexpr std::uint32_t none = ~0u;
     const std::size_t n = t.size();
     std::vector<std::uint32_t> blink(n, none);
-    std::vector<std::uint32_t> last;  // of each blink, its last row
+    std::vector<std::uint32_t> last;  // last row of each blink
     std::vector<int> first_frame;     // of each blink
     std::size_t row = 0;
-    const auto begin_blinks = [&](std::size_t end) {  // of rows before `end` that continue none
+    const auto begin_blinks = [&](std::size_t end) {  // of rows before `end` that continue no blink
         for (; row < end; ++row)
             if (blink[row] == none) {
                 blink[row] = std::uint32_t(last.size());

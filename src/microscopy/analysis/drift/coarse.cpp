@@ -1,4 +1,4 @@
-// A first, rough drift: each segment of frames is placed on all those placed before it.
+// A first, rough drift: each segment of frames is placed on all segments placed before it.
 // SPDX-License-Identifier: MIT
 #include "analysis/drift/coarse.hpp"
 
@@ -18,7 +18,7 @@ namespace glint::drift {
 namespace {
 
 constexpr double bin_nm = 10, blur_nm = 20, near_nm = 40;
-constexpr std::size_t most_blinks = 60000, most_again = 25000;
+constexpr std::size_t max_blinks = 60000, max_second_pass_blinks = 25000;
 
 /// Blinks of a segment of the movie.
 struct Segment {
@@ -26,7 +26,7 @@ struct Segment {
     std::vector<Vec3> points;
 };
 
-/// Blinks that have been placed, in cells that grow.
+/// The blinks that have been placed so far, in cells.
 class Placed {
   public:
     Placed(const Points& all) : cells_(all.nm[0], all.nm[1], 2 * near_nm), head_(cells_.count(), -1) {}
@@ -35,7 +35,7 @@ class Placed {
         points_.push_back({at, segment, head_[cell]});
         head_[cell] = int(points_.size()) - 1;
     }
-    /// Of other segments than the given one.
+    /// Calls `use(dx, dy, dz)` for each placed blink of another segment within `reach` along x and y.
     template <class Use>
     void around(const Vec3& at, int segment, double reach, Use use) const {
         cells_.around(at[0], at[1], reach, [&](std::size_t cell) {
@@ -46,7 +46,7 @@ class Placed {
             }
         });
     }
-    /// How many of the points have a placed blink near them, once they are shifted back by `by`.
+    /// Returns how many points of the segment have a placed blink near them, once they are shifted back by `by`.
     int matches(const Segment& segment, const Vec3& by) const {
         return int(std::count_if(segment.points.begin(), segment.points.end(),
                                  [&](const Vec3& p) { return has_near(p[0] - by[0], p[1] - by[1], segment.number); }));
@@ -73,7 +73,8 @@ class Placed {
     std::vector<Point> points_;
 };
 
-/// `of` blurred along its rows of n, in place of `to`; the next call blurs along the columns, as it is written transposed.
+/// Blurs `of` along its rows of n and writes the result to `to`, transposed. A second call therefore blurs along the
+/// columns.
 void blur_rows(const std::vector<double>& of, int n, const std::vector<double>& kernel, std::vector<double>& to) {
     const auto width = std::size_t(n), half = kernel.size() / 2;
     std::vector<double> row(width + 2 * half, 0), sum(width);
@@ -94,21 +95,21 @@ std::vector<double> blur_kernel(double sigma_bins) {
     return kernel;
 }
 
-/// Where a segment lies, and where it would lie about as well.
+/// The shift of a segment, and the second most likely shift.
 struct Match {
     Vec3 shift{}, other{};
-    double wrong = 0;  ///< probability that it does not lie there
+    double wrong = 0;  ///< probability that the segment lies at `other`
 };
 
-/// The highest place of a blurred histogram. Of places that are about as high, as in a structure that repeats itself, the one of the least shift:
-/// a drift is smooth.
+/// Returns the highest peak of a blurred histogram. If several are about equally high, as in a structure that repeats
+/// itself, returns the one with the smallest shift, because a drift is smooth.
 std::optional<Match> nearest_of_equals(const std::vector<double>& histogram, int n) {
-    constexpr double equal = 0.8, apart_bins = 6, most_squared = 25;
+    constexpr double equal = 0.8, apart_bins = 6, max_squared = 25;
     const auto bins = std::size_t(n);
-    // The blurred histogram falls off at the window's rim: a maximum there is none.
+    // Ignores maxima at the rim of the window, where the blurred histogram falls off.
     const int rim = std::min(n / 4, 3);
     struct HistogramPeak {
-        double height, x, y;  // bins from no shift
+        double height, x, y;  // x, y in bins from no shift
     };
     std::vector<HistogramPeak> maxima;
     std::vector<float> heights;
@@ -134,9 +135,8 @@ std::optional<Match> nearest_of_equals(const std::vector<double>& histogram, int
             best = place;
     Match to{{best.x * bin_nm, best.y * bin_nm, 0}, {}, 0};
     for (const HistogramPeak& place : maxima)
-        if (std::hypot(place.x - best.x, place.y - best.y) > apart_bins) {  // the highest of the others
-            const double squared =
-                noise > 0 ? std::min(most_squared, highest * highest / (noise * noise)) : most_squared;
+        if (std::hypot(place.x - best.x, place.y - best.y) > apart_bins) {  // the highest of the other peaks
+            const double squared = noise > 0 ? std::min(max_squared, highest * highest / (noise * noise)) : max_squared;
             to.wrong = 1 / (1 + std::exp(squared * (best.height - place.height) / highest));
             to.other = {place.x * bin_nm, place.y * bin_nm, 0};
             break;
@@ -144,7 +144,8 @@ std::optional<Match> nearest_of_equals(const std::vector<double>& histogram, int
     return to;
 }
 
-/// The place of the blurred histogram of differences; in `doubt`, how sure it is.
+/// Finds the highest peak of the blurred histogram of differences. Returns false if there is none. `doubt` gets the
+/// second peak and the probability of an error.
 bool highest_shift(const Placed& placed, const Segment& segment, double reach, Vec3& shift, Match* doubt = nullptr) {
     const int n = 2 * int(std::ceil(reach / bin_nm));
     const auto bins = std::size_t(n);
@@ -156,7 +157,7 @@ bool highest_shift(const Placed& placed, const Segment& segment, double reach, V
             const int cx = int((dx + reach) / bin_nm), cy = int((dy + reach) / bin_nm);
             if (cx >= 0 && cx < n && cy >= 0 && cy < n) hits.push_back(std::size_t(cy) * bins + std::size_t(cx));
         });
-        // A blink counts once, however many are near it: repeats are no independent witnesses.
+        // A blink with m neighbours counts 1 / sqrt(m) for each, because repeats are not independent.
         const double each = 1 / std::sqrt(double(hits.size()));
         for (const std::size_t at : hits) histogram[at] += each;
     }
@@ -171,7 +172,7 @@ bool highest_shift(const Placed& placed, const Segment& segment, double reach, V
     return true;
 }
 
-/// Whether more blinks have a neighbour after that shift than after others.
+/// Returns whether more blinks have a neighbour after that shift than after others, beyond chance.
 bool stands_out(const Placed& placed, const Segment& segment, double reach, const Vec3& shift) {
     const int here = placed.matches(segment, shift);
     double elsewhere = 0;
@@ -186,7 +187,7 @@ bool stands_out(const Placed& placed, const Segment& segment, double reach, cons
     return here >= 8 && excess > 3 + std::sqrt(2 * std::log(cells));
 }
 
-/// Median of the differences in z of the pairs that agree in x and y, around their densest place.
+/// Returns the most frequent difference in z of the pairs that agree in x and y.
 double find_z(const Placed& placed, const Segment& segment, const Vec3& shift) {
     constexpr double reach = 1000;
     const int n = int(2 * reach / bin_nm);
@@ -202,22 +203,23 @@ double find_z(const Placed& placed, const Segment& segment, const Vec3& shift) {
     return (double(at) + 0.5) * bin_nm - reach;
 }
 
-/// How far is looked, with that many segments' blinks: chance resembles a shift the more often, the farther one looks.
+/// The reach of a search, and the number of segments whose blinks it needs. The wider the search, the more often chance
+/// resembles a shift.
 struct Search {
     double reach_nm;
     std::size_t segments;
 };
 
-/// Of blinks in the order of their frames: where each is, when, and in which segment.
+/// Blinks with their positions, frames and segments. `order` sorts them by frame.
 struct Placeable {
     const Points& raw;
     const std::vector<std::uint32_t>& order;
     const std::vector<float>& frame;
-    std::vector<int> segment;  ///< of `order`
+    std::vector<int> segment;  ///< of each element of `order`
 };
 
-/// Between two segments that lie far apart the sample moved evenly or jumped, whatever brings more blinks to others; a jump becomes two places
-/// a frame apart.
+/// Decides whether the sample moved evenly or jumped between two segments that are far apart. The answer is the motion
+/// that brings more blinks near others. A jump becomes two places one frame apart.
 void find_steps(const Placed& all, const Placeable& blinks, std::vector<double>& at, std::vector<Vec3>& values) {
     std::vector<double> to_at;
     std::vector<Vec3> to_values;
@@ -228,7 +230,7 @@ void find_steps(const Placed& all, const Placeable& blinks, std::vector<double>&
             continue;
         const auto first =
             std::ranges::lower_bound(blinks.order, at[k], {}, [&](std::uint32_t b) { return blinks.frame[b]; });
-        std::vector<std::array<int, 2>> near;  // by the place before, and by that after
+        std::vector<std::array<int, 2>> near;  // whether near others with the shift before, and after
         std::vector<double> when;
         int evenly = 0, after = 0;
         for (auto i = first; i != blinks.order.end() && blinks.frame[*i] < at[k + 1]; ++i) {
@@ -259,14 +261,15 @@ void find_steps(const Placed& all, const Placeable& blinks, std::vector<double>&
     at = std::move(to_at), values = std::move(to_values);
 }
 
-/// The drift by the steps within blinks alone, if by it the sample moves farther in `segment_frames` than blinks that match do, beyond doubt; else none.
+/// Returns the drift from the steps within blinks alone, if the sample moves more than 40 nm in `segment_frames`,
+/// beyond five standard errors. Otherwise returns zeros.
 FrameDrift drift_of_steps(const Table& t, const Blinks& blinks, int segment_frames) {
-    constexpr double least_steps = 1000, sure = 5;
+    constexpr double min_steps = 1000, sure = 5;
     const auto frames = std::size_t(t.frames);
     FrameDrift to;
     for (auto& axis : to) axis.assign(frames, 0);
     const std::size_t windows =
-        std::clamp<std::size_t>(std::size_t(double(t.size() - blinks.size()) / least_steps), 1, frames);
+        std::clamp<std::size_t>(std::size_t(double(t.size() - blinks.size()) / min_steps), 1, frames);
     std::array<std::vector<double>, 3> step;
     std::vector<double> weight(windows, 0);
     for (auto& axis : step) axis.assign(windows, 0);
@@ -297,7 +300,7 @@ Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_
                        const std::function<void()>& stopped) {
     Coarse to;
     for (auto& axis : to.drift) axis.assign(std::size_t(table.frames), 0);
-    const std::size_t step = blinks.size() / most_blinks + 1, used = blinks.size() / step;
+    const std::size_t step = blinks.size() / max_blinks + 1, used = blinks.size() / step;
     const int segments = int(std::clamp<std::size_t>(used / in_segment, 1, 400));
     to.segment_frames = std::max(1, table.frames / segments);
     const FrameDrift by_steps = drift_of_steps(table, blinks, to.segment_frames);
@@ -316,7 +319,7 @@ Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_
     std::size_t i = 0, unplaced = 0;
     std::vector<int> segment_of;
     constexpr std::size_t wait_segments = 8;
-    constexpr double least_of_typical = 0.7;
+    constexpr double min_of_typical = 0.7;
     double typical_match = 0;  // share of a segment's blinks that have a neighbour
     for (int end = to.segment_frames; i < order.size(); end += to.segment_frames) {
         stopped();
@@ -330,14 +333,15 @@ Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_
         if (points.empty()) continue;
         Vec3 shift{};
         bool found = at.empty();
-        // What did not stand out with fewer blinks is tried again with half as many more.
+        // A segment that did not stand out is tried again with half as many blinks more.
         if (!found && 2 * points.size() >= 3 * unplaced)
             for (const auto [reach, segments_long] : {Search{160, 0}, Search{640, 4}, Search{2560, 8}}) {
                 if (points.size() < segments_long * in_segment) break;
                 found = highest_shift(placed, segment, reach, shift) && stands_out(placed, segment, reach, shift);
-                // Far fewer than before: blinks of after a jump that were placed with those of before it are found by their like.
+                // If far fewer match than before, part of the segment may be from after a jump. Once placed, these
+                // blinks would attract later ones.
                 const double matched = double(placed.matches(segment, shift)) / double(points.size());
-                if (found && points.size() < wait_segments * in_segment && matched < least_of_typical * typical_match)
+                if (found && points.size() < wait_segments * in_segment && matched < min_of_typical * typical_match)
                     found = false;
                 if (found) {
                     typical_match += (matched - typical_match) / std::min(10.0, double(at.size()));
@@ -347,10 +351,11 @@ Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_
             }
         if (!found) {
             if (2 * points.size() >= 3 * unplaced) unplaced = points.size();
-            // A first segment of few blinks shows too little of the structure, however many are compared with it.
+            // A first segment of few blinks shows too little of the structure, however many blinks are compared with
+            // it.
             const bool first_too_short = at.size() == 1 && points.size() > 6 * in_segment && !last_try;
             if (points.size() > used / 4 || first_too_short) break;
-            continue;  // together with the next segment
+            continue;  // combine it with the next segment
         }
         unplaced = 0;
         segment_of.resize(i, segment.number);
@@ -366,12 +371,12 @@ Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_
         segment = {int(segments_placed.size()), {}};
         frame_sum = 0;
     }
-    // The first had few to be placed on: each again, on all others.
+    // The first segments had few blinks to be placed on. Place each segment again, on all others.
     constexpr double reach_again = 320;
     Placed all(raw);
     std::vector<Match> matches(values.size());
-    const std::size_t step_again = used / most_again + 1;
-    double most_wrong = 0;
+    const std::size_t step_again = used / max_second_pass_blinks + 1;
+    double max_wrong_match = 0;
     std::size_t count = 0;
     for (const Segment& s : segments_placed)
         for (const Vec3& p : s.points)
@@ -387,8 +392,8 @@ Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_
     });
     for (const Match& match : matches) {
         to.wrong_match += match.wrong / double(matches.size());
-        if (match.wrong > most_wrong)
-            most_wrong = match.wrong,
+        if (match.wrong > max_wrong_match)
+            max_wrong_match = match.wrong,
             to.wrong_by_nm = std::hypot(match.other[0] - match.shift[0], match.other[1] - match.shift[1]);
     }
     if (at.size() < 4 || unplaced > used / 4)
@@ -397,7 +402,7 @@ Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_
             "too seldom, or are not seen again",
             blinks.size(), table.frames);
     else {
-        segment_of.resize(order.size(), -1);  // those that wait are in none
+        segment_of.resize(order.size(), -1);  // blinks of waiting segments
         find_steps(all, {raw, order, blinks.frame, std::move(segment_of)}, at, values);
         interpolate(at, values, to.drift, table.frames);
         for (std::size_t a = 0; a < 3; ++a)

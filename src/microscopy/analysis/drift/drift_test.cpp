@@ -1,4 +1,4 @@
-// Tests of the drift: what is found of a known one, what is stated, what is refused.
+// Tests of the drift: known drifts are found, errors are reported, and unsupported estimates are refused.
 // SPDX-License-Identifier: MIT
 #include "glint/drift.hpp"
 
@@ -50,14 +50,14 @@ void expect_nothing_changes(const Localizations& locs) {
     EXPECT_EQ(after.y_px, locs.y_px);
 }
 
-TEST(Drift, is_found_with_its_jump_and_its_error_stated) {
+TEST(Drift, is_found_with_its_jump_and_its_error) {
     constexpr int blinks = 10000;
     for (const unsigned seed : {1u, 2u, 3u}) {
         const Drift drift = estimate_drift(blinking(seed, blinks));
         ASSERT_FALSE(drift.refused) << drift.why;
         ASSERT_EQ(drift.frames(), movie_frames);
-        // 250 blinks of 4 frames a segment: were each molecule's place known, sigma / sqrt(1000). A map of what is seen and
-        // molecules 20 nm apart cost at most a factor of 4.
+        // 250 blinks of 4 frames per segment. If each molecule's place were known, the error would be sigma /
+        // sqrt(1000). Unknown places, 20 nm apart, cost at most a factor of 4.
         const double known = precision_nm / std::sqrt(4.0 * blinks / (movie_frames / 100.0));
         EXPECT_LT(segment_error(drift.x, true_x), 4 * known);
         EXPECT_LT(segment_error(drift.y, true_y), 4 * known);
@@ -65,12 +65,12 @@ TEST(Drift, is_found_with_its_jump_and_its_error_stated) {
         EXPECT_LT(drift.error_100_nm[0], 4 * known);
         ASSERT_EQ(drift.jumps.size(), 1u);
         EXPECT_NEAR(double(drift.jumps[0].frame), 2500, 2);
-        // Both sides of the jump are means of some tens of frames at the least.
+        // Each side of the jump is a mean of at least some tens of frames.
         EXPECT_NEAR(drift.jumps[0].by_nm[0], 40, 8);
     }
 }
 
-/// Molecules of which each blinks about once, 8 nm apart along straight lines.
+/// Molecules that blink once, at random places along straight lines.
 Localizations lines(unsigned seed, int blinks) {
     constexpr double field_nm = 40000;
     constexpr int count = 40;
@@ -105,8 +105,9 @@ TEST(Drift, of_lines_begins_in_the_right_place) {
     for (const unsigned seed : {12u, 17u, 27u}) {
         const Drift drift = estimate_drift(lines(seed, 20000));
         ASSERT_FALSE(drift.refused) << drift.why;
-        // Across its line a blink of four is known to 4.5 nm, and half of each tells of x: 500 a segment, by a factor of 8. These seeds were up to
-        // 36 nm off when segments were placed once, on those before.
+        // Across its line, a blink of four frames is known to 4.5 nm. Half of the 500 blinks per segment count for x,
+        // and the limit is 8 times the ideal error. These seeds were up to 36 nm off when segments were placed only
+        // once, on those before.
         EXPECT_LT(segment_error(drift.x, true_x), 8 * precision_nm / 2 / std::sqrt(250)) << seed;
         EXPECT_LT(segment_error(drift.y, true_y), 8 * precision_nm / 2 / std::sqrt(250)) << seed;
     }
@@ -148,7 +149,7 @@ TEST(Drift, of_a_short_movie_has_an_error) {
     }
     const Drift drift = estimate_drift(locs);
     ASSERT_FALSE(drift.refused) << drift.why;
-    // 13 molecules a frame: 9 / sqrt(13) nm without the neighbours' help.
+    // 13 molecules per frame give 9 / sqrt(13) nm without the neighbouring frames.
     for (std::size_t a : {0, 1}) {
         EXPECT_GT(drift.error_100_nm[a], 0.05);
         EXPECT_LT(drift.error_100_nm[a], 2.5);
@@ -168,7 +169,7 @@ TEST(Drift, of_a_single_bead_is_refused) {
     expect_nothing_changes(locs);
 }
 
-/// Adds a bead that is seen in each frame with 2 nm, moved by `own_nm(frame)` along x beside the sample.
+/// Adds a bead with a precision of 2 nm that moves by `own_nm(frame)` along x against the sample.
 void add_bead(Localizations& locs, unsigned seed, double x_px, double y_px, double (*own_nm)(int), int every = 1,
               int begin = 0, int end = movie_frames) {
     constexpr double bead_nm = 2;
@@ -202,12 +203,13 @@ TEST(Drift, of_beads_is_known_to_their_precision_in_each_frame) {
         ASSERT_FALSE(drift.refused) << drift.why;
         ASSERT_EQ(drift.beads.size(), 4u) << blinks;
         EXPECT_EQ(drift.used_beads(), 4) << blinks;
-        // Without what neighbours in time tell: 2 nm / sqrt(4); the jump's own frames are known no better.
+        // A single frame gives 2 nm / sqrt(4). At the jump, neighbouring frames do not help.
         EXPECT_LT(frame_error(drift.x, true_x), 1.0) << blinks;
         EXPECT_LT(frame_error(drift.y, true_y), 1.0) << blinks;
         double stated = 0;
         for (const double error : drift.x.error_nm) stated += error * error / movie_frames;
-        // The variance of the jitter that is new in each frame, here 0, is known from six pairs of beads to 8 nm^2 / sqrt(24000) / 2.
+        // The variance of the jitter that is new in each frame is 0 here. Six pairs of beads measure it to 8 nm^2 /
+        // sqrt(24000) / 2.
         EXPECT_GT(std::sqrt(stated), 0.75 * frame_error(drift.x, true_x)) << blinks;
         EXPECT_LT(std::sqrt(stated), frame_error(drift.x, true_x) + 2 * std::sqrt(0.026)) << blinks;
         for (const DriftBead& bead : drift.beads) EXPECT_LT(bead.own_nm[0], 0.5);
@@ -228,14 +230,14 @@ TEST(Drift, a_bead_that_moves_by_itself_is_left_out) {
         EXPECT_EQ(drift.beads.size(), std::size_t(beads));
         EXPECT_EQ(drift.used_beads(), beads - loose_beads);
         for (const DriftBead& bead : drift.beads) EXPECT_NEAR(bead.own_nm[0], bead.used ? 0 : 25 / std::sqrt(2), 3);
-        // A sine of 18 nm RMS that went in would show; the molecules alone are the measure.
+        // A sine of 18 nm RMS in the drift would exceed this limit. The reference is the drift from the molecules
+        // alone.
         EXPECT_LT(segment_error(drift.x, true_x), 1.25 * without) << loose_beads << " of " << beads;
     }
 }
 
-double jumps(int f) {
-    return f >= 2000 ? 100 : 0;
-}  // where one look at the rows falls into the frames in which its trail is lost
+/// Jumps at frame 2000, one of the frames in which the search for beads starts trails.
+double jumps(int f) { return f >= 2000 ? 100 : 0; }
 
 TEST(Drift, a_bead_that_jumps_does_not_confirm_itself) {
     Localizations locs = blinking(1, 0);
@@ -244,8 +246,7 @@ TEST(Drift, a_bead_that_jumps_does_not_confirm_itself) {
     ASSERT_FALSE(drift.refused) << drift.why;
     ASSERT_EQ(drift.beads.size(), 3u);
     for (const DriftBead& bead : drift.beads) EXPECT_EQ(bead.used, bead.x_px > 100);
-    EXPECT_LT(frame_error(drift.x, true_x),
-              2 / std::sqrt(2));  // 2 nm and two beads, without what neighbours in time tell
+    EXPECT_LT(frame_error(drift.x, true_x), 2 / std::sqrt(2));  // two beads of 2 nm in a single frame
 
     Localizations alone = blinking(6, 8000);
     const double without = segment_error(estimate_drift(alone).x, true_x);
@@ -255,14 +256,14 @@ TEST(Drift, a_bead_that_jumps_does_not_confirm_itself) {
     EXPECT_EQ(of_molecules.used_beads(), 0);
     EXPECT_LT(segment_error(of_molecules.x, true_x), 1.25 * without);
 
-    add_bead(alone, 5, 160, 100,
-             jumps);  // two that move together, but not with the molecules, which do not see as far as that
+    // Two beads that jump together, but not with the molecules. The molecules do not reach as far as the jump.
+    add_bead(alone, 5, 160, 100, jumps);
     const Drift outvoted = estimate_drift(alone);
     ASSERT_EQ(outvoted.beads.size(), 2u);
     EXPECT_EQ(outvoted.used_beads(), 0);
     EXPECT_LT(segment_error(outvoted.x, true_x), 1.25 * without);
 
-    add_bead(locs, 4, 20.6, 30, jumps);  // a second emitter fitted into the same spot
+    add_bead(locs, 4, 20.6, 30, jumps);  // a second emitter, fitted to the same spot
     EXPECT_EQ(estimate_drift(locs).beads.size(), 3u);
 }
 
@@ -285,15 +286,15 @@ TEST(Drift, beads_that_are_never_seen_together_do_not_confirm_each_other) {
     ASSERT_EQ(drift.beads.size(), 2u);
     EXPECT_EQ(drift.used_beads(), 0);
     EXPECT_TRUE(drift.refused);
-    EXPECT_NEAR(drift.beads[0].x_px, 20, 1);  // where it was seen
-    add_bead(locs, 3, 60, 60, still);         // confirms each
+    EXPECT_NEAR(drift.beads[0].x_px, 20, 1);  // its place while it was seen
+    add_bead(locs, 3, 60, 60, still);         // confirms both
     options.bead_places_px.push_back({60, 60});
     EXPECT_FALSE(estimate_drift(locs, options).refused);
 }
 
 TEST(Drift, beads_are_none_or_given) {
     Localizations locs = blinking(5, 8000);
-    add_bead(locs, 1, 20, 30, still), add_bead(locs, 2, 120, 100, still, 2);  // the second in half of the frames
+    add_bead(locs, 1, 20, 30, still), add_bead(locs, 2, 120, 100, still, 2);  // the second is in half of the frames
     DriftOptions options;
     EXPECT_EQ(estimate_drift(locs, options).beads.size(), 1u);
     options.beads = Beads::none;
@@ -308,7 +309,7 @@ TEST(Drift, beads_are_none_or_given) {
     EXPECT_THROW(estimate_drift(locs, options), InputError);
 }
 
-TEST(Drift, tells_of_a_bead_that_is_not_where_it_was_given) {
+TEST(Drift, warns_of_a_bead_that_is_not_at_its_given_place) {
     Localizations locs = blinking(5, 8000);
     add_bead(locs, 1, 400, 400, still);  // far from all molecules
     std::vector<std::string> told;
@@ -321,7 +322,7 @@ TEST(Drift, tells_of_a_bead_that_is_not_where_it_was_given) {
     EXPECT_EQ(estimate_drift(locs, options).beads.size(), 1u);
     ASSERT_EQ(told.size(), 1u);
     EXPECT_NE(told.front().find("no bead is at x 40600, y 40000 nm"), std::string::npos) << told.front();
-    EXPECT_NE(told.front().find("is taken for it"), std::string::npos);
+    EXPECT_NE(told.front().find("is used instead"), std::string::npos);
 }
 
 TEST(Drift, of_one_frame_has_no_beads) {
@@ -385,7 +386,7 @@ TEST(Drift, needs_a_pixel_size_and_all_frames) {
     EXPECT_THROW(estimate_drift(locs), InputError);
 }
 
-TEST(Drift, of_another_movie_is_told) {
+TEST(Drift, of_another_movie_gives_a_warning) {
     Localizations locs = blinking(1, 10);
     locs.frames = movie_frames;
     Drift drift;
@@ -396,13 +397,13 @@ TEST(Drift, of_another_movie_is_told) {
     EXPECT_TRUE(told.empty());
     drift.x.nm = drift.y.nm = drift.z.nm = std::vector<double>(movie_frames + 1, 1);
     check_drift(locs, drift, "drift.txt", warn);
-    ASSERT_EQ(told.size(), 2u);  // frames, and z
+    ASSERT_EQ(told.size(), 2u);  // number of frames, and z
     for (const std::string& text : told) EXPECT_TRUE(text.starts_with("drift.txt: ")) << text;
     drift.x.nm.resize(2);
     EXPECT_THROW(check_drift(locs, drift, "drift.txt", warn), InputError);
 }
 
-TEST(Drift, that_is_taken_out_or_put_back_twice_is_told) {
+TEST(Drift, that_is_taken_out_or_put_back_twice_gives_a_warning) {
     Localizations locs = blinking(1, 10);
     Drift drift;
     drift.x.nm = drift.y.nm = std::vector<double>(movie_frames, 1);
@@ -423,7 +424,7 @@ TEST(Drift, that_is_taken_out_or_put_back_twice_is_told) {
     step(true);
     EXPECT_EQ(told(false), "");
     EXPECT_EQ(told(true).find("drift.txt: by its history, the table has no drift taken out"), 0u) << told(true);
-    locs.history.push_back("Drift: 'taken out'\n");  // as another writer of YAML quotes it
+    locs.history.push_back("Drift: 'taken out'\n");  // quoted, as by other writers of YAML
     EXPECT_NE(told(false), "");
     locs.history = {"Drift: not corrected\n", "Drift file: drift.txt\n"};
     EXPECT_EQ(told(false) + told(true), "");

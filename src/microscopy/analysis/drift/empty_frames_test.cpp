@@ -1,4 +1,4 @@
-// Tests of the drift of movies with many frames without any row.
+// Tests of the drift of movies with many empty frames.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 using namespace test;
 
-/// The same rows in a movie that begins and ends with frames without any.
+/// Returns the same rows in a movie that begins and ends with empty frames.
 Localizations amid_empty_frames(Localizations locs, std::uint32_t before, std::uint32_t after) {
     for (std::uint32_t& frame : locs.frame) frame += before;
     locs.frames += before + after;
@@ -48,7 +48,7 @@ TEST(DriftOfEmptyFrames, is_not_moved_by_a_stray_row_behind_empty_frames) {
         column->push_back(column->front());
     const Drift stray = estimate_drift(with_stray);
     ASSERT_FALSE(stray.refused) << stray.why;
-    // As without it, but that one of 40,001 rows lies where the drift is a guess, of 100 nm at the most.
+    // The same error as without the stray row, plus that row's share: one of 40,001 rows, wrong by at most 100 nm.
     const double rows = double(with_stray.size()), known = precision_nm / std::sqrt(rows * 100 / movie_frames);
     for (std::size_t a : {0, 1}) {
         EXPECT_GT(stray.error_100_nm[a], 0.5 * known);
@@ -57,12 +57,13 @@ TEST(DriftOfEmptyFrames, is_not_moved_by_a_stray_row_behind_empty_frames) {
     apply_drift(with_stray, stray);
     double moved_px = 0;
     for (std::size_t k = 0; k < locs.size(); ++k) moved_px += with_stray.x_px[k] - locs.x_px[k];
-    EXPECT_LT(std::abs(moved_px * pixel_nm), 1000);  // the stray row's own drift
+    // The mean of the drift over all rows is 0, so that the other rows together move by the drift of the stray row.
+    EXPECT_LT(std::abs(moved_px * pixel_nm), 1000);
 }
 
 TEST(DriftOfEmptyFrames, of_halves_that_move_apart_is_refused_amid_empty_frames_as_well) {
     Localizations locs = blinking(4, 10000);
-    for (std::size_t k = 0; k < locs.size(); ++k)  // squares of 2 um, alternately, as the halves that are compared
+    for (std::size_t k = 0; k < locs.size(); ++k)  // alternating squares of 2 um, as the halves of the estimate
         if ((int(locs.x_px[k] / 20) + int(locs.y_px[k] / 20)) % 2)
             locs.x_px[k] += float(0.5 * std::sin(locs.frame[k] / 500.0));
     EXPECT_TRUE(estimate_drift(locs).refused);

@@ -1,6 +1,6 @@
-// The drift of the sample during a movie, from its localizations alone (theory.md, "Drift"), and what is stated of
-// it: its values, errors, jumps and beads. The errors come from the smoother, and two halves of the field, which have
-// no molecule in common, check them.
+// Estimates the drift of the sample during a movie from its localizations alone (theory.md, "Drift"). Reports its
+// values, errors, jumps and beads. The errors come from the smoother. Two halves of the field that have no molecule in
+// common check them.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@ namespace glint {
 namespace drift {
 namespace {
 
-constexpr int segment = 100;  ///< frames, of the stated errors
+constexpr int segment = 100;  ///< frames per mean, for the reported errors
 
 std::vector<double> segment_means(const std::vector<double>& of) {
     std::vector<double> means(std::max<std::size_t>(1, of.size() / segment), 0);
@@ -35,8 +35,8 @@ std::vector<double> segment_means(const std::vector<double>& of) {
     return means;
 }
 
-/// Frames count as many times as they have rows: one stray row behind many empty frames, over which the drift is a guess, must not
-/// decide what is stated.
+/// Returns the number of rows of each frame, as weights. A stray row behind many empty frames, over which the drift is
+/// a guess, must not decide the reported statistics.
 std::vector<double> rows_a_frame(const Sample& s) {
     std::vector<double> rows(std::size_t(s.frames()), 0);
     for (const int frame : s.beads.empty() ? s.molecules.table.frame : s.table.frame) rows[std::size_t(frame)] += 1;
@@ -58,11 +58,11 @@ void remove_mean(std::vector<double>& of, const std::vector<double>& rows) {
     for (double& v : of) v -= by;
 }
 
-/// The error of a segment's mean: of the smoother for means of `segment` frames.
+/// Returns the error of the drift's mean over a segment: that of the smoother for means of `segment` frames.
 double segment_error(const Seen& seen, const Motion& motion, const std::vector<char>& jumps,
                      const std::vector<double>& rows) {
     Seen means = means_of(seen, segment);
-    const std::size_t whole = seen.value.size() / segment;  // the last may be shorter
+    const std::size_t whole = seen.value.size() / segment;  // without a shorter last segment
     means.value.resize(whole), means.information.resize(whole);
     std::vector<char> at(whole, 0);
     for (std::size_t f = 0; f < whole * segment; ++f) at[f / segment] = char(at[f / segment] | jumps[f]);
@@ -80,7 +80,7 @@ std::vector<DriftBead> beads_told(const std::vector<BeadTrack>& tracks, double p
     return beads;
 }
 
-/// From axes that are turned by `angle` to x and y.
+/// Converts the results from axes that are turned by `angle` to x and y.
 void turn_back(Drift& drift, double angle) {
     if (angle == 0) return;
     const double c = std::cos(angle), s = std::sin(angle);
@@ -103,7 +103,8 @@ void turn_back(Drift& drift, double angle) {
     errors(drift.rms_100_nm[0], drift.rms_100_nm[1]);
 }
 
-/// From frames with rows to those of the movie: constant, and its error not known, before the first and after the last.
+/// Extends the drift from the frames with rows to the movie. Before the first row and after the last, the drift is
+/// constant and its error is NaN.
 void to_all_frames(AxisDrift& axis, const Table& table) {
     if (axis.nm.empty()) return;
     const auto before = std::size_t(table.first_frame), frames = std::size_t(table.movie_frames);
@@ -114,9 +115,9 @@ void to_all_frames(AxisDrift& axis, const Table& table) {
     axis.error_nm.resize(frames, unknown);
 }
 
-/// Along the sample's axes. Returns why it is not to be trusted; empty: it is.
+/// Fills `to` along the sample's axes. Returns why the drift cannot be trusted; empty if it can.
 std::string state(const MotionEstimate& e, Sample& s, Drift& to) {
-    constexpr double most_over_error = 5;
+    constexpr double max_over_error = 5;
     std::string why;
     const std::vector<double> rows = rows_a_frame(s);
     for (std::size_t a = 0; a < std::size_t(s.axes()); ++a) {
@@ -137,16 +138,16 @@ std::string state(const MotionEstimate& e, Sample& s, Drift& to) {
         remove_mean(by, rows);
         to.halves_differ_nm[a] = rms(segment_means(by), segment_means(rows));
         to.rms_100_nm[a] = rms(segment_means(mine.nm), segment_means(rows));
-        if (by.size() < 2 * segment) {  // too few of 100 frames to differ: those of a frame are an upper limit
+        if (by.size() < 2 * segment) {  // too few means of 100 frames: single frames give an upper limit
             to.error_100_nm[a] = rms(mine.error_nm, rows), to.halves_differ_nm[a] = rms(by, rows);
             to.rms_100_nm[a] = rms(mine.nm, rows);
             expected = 2 * to.error_100_nm[a];
         }
         expected /= apart;
-        if (to.halves_differ_nm[a] > most_over_error * expected)
+        if (to.halves_differ_nm[a] > max_over_error * expected)
             why = fmt::format(
-                "the molecules of two halves of the field tell drifts that differ by {:.3g} nm, where {:.3g} nm "
-                "are expected: they do not move together, or lie along one line",
+                "the molecules in two halves of the field show drifts that differ by {:.3g} nm, but {:.3g} nm are "
+                "expected: they do not move together, or they lie along one line",
                 to.halves_differ_nm[a], expected);
     }
     for (std::size_t side = 0; side < e.sides.size(); ++side) to.sides_differ_nm[side] = e.sides[side].rms_nm;
@@ -159,37 +160,37 @@ std::string state(const MotionEstimate& e, Sample& s, Drift& to) {
     return why;
 }
 
-/// Warns if segments may lie elsewhere, or parts of the field move apart.
+/// Warns if segments may be placed wrongly, or if parts of the field move apart.
 void warn_of_doubts(const Drift& to, const MotionEstimate& e, const Sample& s, const Warn& warn) {
-    constexpr double most_wrong = 0.05, most_over_errors = 4, least_over_error = 2;
+    constexpr double max_wrong_match = 0.05, max_over_errors = 4, min_over_error = 2;
     if (!warn) return;
-    if (to.wrong_match > most_wrong)
+    if (to.wrong_match > max_wrong_match)
         warn(fmt::format(
-            "the structure repeats itself: with a probability of {:.2g} a part of the movie lies up to {:.0f} nm "
-            "elsewhere, where it fits about as well. The nearest place was taken, so that a drift of more than half of "
-            "that in {} frames is missed or wrong. Beads would decide, or frames in which more molecules shine",
+            "the structure repeats itself: with a probability of {:.2g}, a part of the movie belongs up to {:.0f} nm "
+            "elsewhere, where it fits about as well. The nearest place was used, so that a drift of more than half of "
+            "this distance in {} frames is missed or wrong. Use beads, or frames in which more molecules shine",
             to.wrong_match, to.wrong_match_nm, std::max(1, to.first_segment_frames)));
     const double error = std::max(to.error_100_nm[0], to.error_100_nm[1]);
     for (std::size_t side = 0; side < e.sides.size(); ++side) {
         const auto [rms_nm, over_errors] = e.sides[side];
-        if (over_errors < most_over_errors || rms_nm < least_over_error * error) continue;
+        if (over_errors < max_over_errors || rms_nm < min_over_error * error) continue;
         const char* sides[] = {"the left and the right half of the field", "the upper and the lower half of the field"};
         warn(fmt::format(
-            "{} move apart by {:.3g} nm RMS, where their errors are {:.2g} nm: one drift is right for neither. Cut the "
-            "table, as by `filter_where={}_px < ...`, and correct each part by itself",
+            "{} move apart by {:.3g} nm RMS, but their errors are {:.2g} nm: a single drift is right for neither. "
+            "Split the table, as by `filter_where={}_px < ...`, and correct each part separately",
             s.angle == 0 ? sides[side] : "two halves of the field", rms_nm, rms_nm / std::sqrt(over_errors),
             side ? "y" : "x"));
     }
 }
 
-/// Instead: no drift, and why.
+/// Replaces the drift with zeros, and records why.
 void refuse(Drift& to, const Sample& s, const std::string& why) {
     to.refused = true, to.why = why;
     for (std::size_t a = 0; a < std::size_t(s.axes()); ++a)
         axis(to, a) = {std::vector<double>(std::size_t(s.table.movie_frames), 0), {}};
 }
 
-/// The sample's beads, and all from its axes to x and y and from its frames to the movie's.
+/// Adds the beads. Converts all results from the sample's axes and frames to x, y and the frames of the movie.
 void finish(Drift& to, const Sample& s, double pixel_size_nm) {
     to.beads = beads_told(s.tracks, pixel_size_nm);
     turn_back(to, s.angle);

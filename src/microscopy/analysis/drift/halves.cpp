@@ -1,4 +1,4 @@
-// What molecules show of the drift a frame, by two halves of the field, which have none in common.
+// The drift that molecules show in each frame, from two halves of the field that have no molecule in common.
 // SPDX-License-Identifier: MIT
 #include "analysis/drift/scores.hpp"
 
@@ -17,7 +17,7 @@ bool second_half(float x_nm, float y_nm) {
 
 namespace {
 
-/// What is seen of one axis by the blinks of either part.
+/// Returns what the blinks of either part show along one axis.
 template <class InSecond>
 std::array<Seen, 2> seen_by_parts(const Table& t, const Blinks& blinks, const Points& points, const Pulls& pulls,
                                   const std::vector<double>& drift, std::size_t a, InSecond in_second) {
@@ -28,7 +28,7 @@ std::array<Seen, 2> seen_by_parts(const Table& t, const Blinks& blinks, const Po
         const double information = pulls.information[a][b];
         if (!(information > 0)) continue;
         Seen& s = parts[in_second(points.nm[0][b], points.nm[1][b])];
-        // More than its own precision no blink is worth; a rescale below puts all errors right.
+        // No blink has more information than its own precision gives. set_errors() corrects all errors later.
         const double total = std::min(information, 1.0 / double(points.variance[a][b]));
         for (std::uint32_t k = blinks.begin[b]; k < blinks.begin[b + 1]; ++k) {
             const std::uint32_t i = blinks.members[k];
@@ -60,7 +60,8 @@ SeenByHalves seen_by_halves(const Table& t, const Blinks& blinks, const Points& 
 
 namespace {
 
-/// Differences of means, less their mean: the sum of their squares over their variances, that of 1 / variance, and how many.
+/// Differences of means, with their own mean subtracted: the sum of squares over variances, the sum of 1 / variance,
+/// and the number of differences.
 struct Differing {
     double squares = 0, weights = 0, count = 0;
 };
@@ -79,14 +80,16 @@ Differing differing(const Seen& one, const Seen& other) {
     return to;
 }
 
-/// Means of what is seen beyond `drift`: sides with rows in different frames must not differ by what moves between these.
+/// Returns means of the observations with `drift` subtracted. Otherwise, two sides with rows in different frames would
+/// differ by the motion between these frames.
 Seen rest_means(const Seen& seen, const std::vector<double>& drift, std::size_t width) {
     Seen rest = seen;
     for (std::size_t f = 0; f < drift.size(); ++f) rest.value[f] -= drift[f];
     return means_of(rest, width);
 }
 
-/// Mean square difference of the halves' means of `width` frames over what their errors say; of few means nearer to 1.
+/// Returns the mean square difference between the halves' means of `width` frames, divided by what their errors
+/// predict. With few means, the result is closer to 1.
 double excess_of_means(const SeenByHalves& seen, const std::vector<double>& drift, std::size_t width) {
     constexpr double as_many_of_one = 10;
     const Differing d = differing(rest_means(seen.half[0], drift, width), rest_means(seen.half[1], drift, width));
@@ -105,7 +108,7 @@ void set_errors(SeenByHalves& seen, const std::vector<double>& drift, double bli
     constexpr std::size_t long_means = 30;
     const std::size_t frames = seen.all.value.size();
     seen.lasting_frames = blink_frames;
-    // Of means longer than a blink, whose error is the same in all its frames.
+    // Means longer than a blink, because the error of a blink is the same in all its frames.
     scale_errors(seen,
                  std::max(least, excess_of_means(seen, drift, std::max(frames / 400, std::size_t(4 * blink_frames)))));
     const double apart =

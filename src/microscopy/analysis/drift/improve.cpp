@@ -1,4 +1,5 @@
-// What molecules and beads show once the drift is taken out, a smooth motion through it, and its jumps.
+// One pass of the estimate: what molecules and beads show with the drift subtracted, a smooth motion through it, and
+// its jumps.
 // SPDX-License-Identifier: MIT
 #include "analysis/drift/improve.hpp"
 
@@ -17,16 +18,16 @@
 namespace glint::drift {
 namespace {
 
-constexpr double most_of_one_place = 0.5;
-constexpr int most_jumps = 20;
-constexpr double fast_jitter = 10;          ///< as long as errors last: a shorter jitter may be these
-constexpr double least_of_half = 6;         ///< that a jump must gain in each half of the field
-constexpr Motion fast_motion{1e-4, 3, 20};  ///< of a jitter that a likelihood which begins with a slow one may not find
+constexpr double max_share_of_one_place = 0.5;
+constexpr int max_jumps = 20;
+constexpr double fast_jitter = 10;          ///< times as long as errors last; a faster jitter may be such errors
+constexpr double min_of_half = 6;           ///< minimum gain of a jump in each half of the field
+constexpr Motion fast_motion{1e-4, 3, 20};  ///< a fast jitter, which a search from a slow one may miss
 
-/// Cuts the information of places (squares of 1 um) that have far more than most of it comes from: a bead that moves by
-/// itself must not lead. Returns the greatest share of one place in the squares of all pulls.
+/// Limits the information of places (squares of 1 um) that have far more than the typical place, so that a bead that
+/// moves by itself does not dominate. Returns the largest share of one place in the squares of all pulls.
 double limit_places(const Points& points, std::vector<float>& information, const std::vector<float>& offset_nm) {
-    constexpr double edge_nm = 1000, most_over_typical = 4;
+    constexpr double edge_nm = 1000, max_over_typical = 4;
     const Cells cells(points.nm[0], points.nm[1], edge_nm);
     std::vector<double> place(cells.count(), 0), pull(cells.count(), 0);
     for (std::size_t b = 0; b < points.size(); ++b) {
@@ -42,14 +43,15 @@ double limit_places(const Points& points, std::vector<float>& information, const
     std::sort(sorted.begin(), sorted.end());
     std::size_t k = 0;
     for (double below = sorted[0]; below < total / 2 && k + 1 < sorted.size(); below += sorted[k]) ++k;
-    const double most = most_over_typical * sorted[k];
+    const double most = max_over_typical * sorted[k];
     for (std::size_t b = 0; b < points.size(); ++b)
         if (const double here = place[cells.of(points.nm[0][b], points.nm[1][b])]; here > most)
             information[b] *= float(most / here);
     return *std::max_element(pull.begin(), pull.end()) / pulls;
 }
 
-/// The motions that fit what is seen, and the smooth drifts; the search begins at the motions of before and at `others`.
+/// Fits the motions to the observations, and computes the smooth drifts. The search starts at the previous motions and
+/// at `others`.
 void fit_smooth(MotionEstimate& e, std::size_t axes, std::initializer_list<Motion> others) {
     std::vector<AxisToFit> to_fit;
     for (std::size_t a = 0; a < axes; ++a) {
@@ -63,25 +65,26 @@ void fit_smooth(MotionEstimate& e, std::size_t axes, std::initializer_list<Motio
     }
 }
 
-/// What a jump must gain to be more than chance.
+/// Returns by how much a jump must raise twice the log-likelihood to be more than chance.
 double chance_of_jump(const MotionEstimate& e, int axes, double blinks) {
     return 2 * std::log(std::min(blinks, double(e.jumps.size()))) + 12 + 2 * (axes - 1);
 }
 
-/// How many frames there must be between jumps, and to the ends: of fewer, a few blinks that lie elsewhere would seem to be a jump and another back.
-std::size_t least_between_jumps(const MotionEstimate& e, double blinks) {
-    constexpr double least_blinks = 10;
+/// Returns the minimum number of frames between jumps, and from a jump to the ends. With fewer frames, a few blinks
+/// that lie elsewhere would seem to be a jump and a jump back.
+std::size_t min_between_jumps(const MotionEstimate& e, double blinks) {
+    constexpr double min_blinks = 10;
     return std::size_t(
-        std::ceil(least_blinks * double(e.jumps.size()) / std::max(1.0, blinks) + 2 * e.seen[0].lasting_frames));
+        std::ceil(min_blinks * double(e.jumps.size()) / std::max(1.0, blinks) + 2 * e.seen[0].lasting_frames));
 }
 
-/// Adds jumps while each makes the motion likelier by more than chance would, the motion fitted anew.
+/// Adds jumps while each raises the likelihood by more than chance, with the motion fitted again.
 void find_jumps(MotionEstimate& e, int axes, double blinks) {
     const double chance = chance_of_jump(e, axes, blinks);
-    const std::size_t between = least_between_jumps(e, blinks), frames = e.jumps.size();
+    const std::size_t between = min_between_jumps(e, blinks), frames = e.jumps.size();
     std::vector<char> possible(frames, 0);
     for (std::size_t t = between; t + between <= frames; ++t) possible[t] = 1;
-    while (std::count(e.jumps.begin(), e.jumps.end(), 1) < most_jumps) {
+    while (std::count(e.jumps.begin(), e.jumps.end(), 1) < max_jumps) {
         std::size_t at = 0;
         double most = 0;
         for (std::size_t t = 1; t < e.jumps.size(); ++t) {
@@ -96,7 +99,7 @@ void find_jumps(MotionEstimate& e, int axes, double blinks) {
         double gain = 0;
         for (std::size_t a = 0; a < std::size_t(axes); ++a)
             gain += 2 * (with.smooth[a].log_likelihood - e.smooth[a].log_likelihood);
-        // The freedom of the jump costs likelihood: log(variance free / known) an axis.
+        // A free shift costs likelihood: log(variance free / known) per axis.
         if (gain < chance - 6.0 * axes) return;
         e = std::move(with);
         for (std::size_t t = at < between ? 0 : at - between + 1; t < std::min(frames, at + between); ++t)
@@ -104,19 +107,20 @@ void find_jumps(MotionEstimate& e, int axes, double blinks) {
     }
 }
 
-/// What molecules show, of each axis, once `drift` is taken out, with details below the finest of `turn` blurred away. Returns why that is nothing to rely on; empty: it is.
+/// Computes what molecules show along each axis with `drift` subtracted. Details below the finest of `turn` are blurred
+/// away. Returns why the result is unreliable; empty if it is reliable.
 std::string see_molecules(const Molecules& m, const FrameDrift& drift, const Turn& turn, MotionEstimate& e) {
     std::array<SeenByHalves, 3>& to = e.seen;
     const auto axes = std::size_t(m.table.axes);
     const Points points = points_of(m.table, m.blinks, drift);
-    Pulls pull = pulls(m.blinks, points, m.table.axes, turn.finest_nm, m.table.frames, turn.most_blinks);
+    Pulls pull = pulls(m.blinks, points, m.table.axes, turn.finest_nm, m.table.frames, turn.max_blinks);
     for (std::size_t a = 0; a < axes; ++a) {
         const double share = limit_places(points, pull.information[a], pull.offset_nm[a]);
-        if (!(share > 0)) return "no molecule is seen again after the first, rough estimate";
-        if (share > most_of_one_place)
+        if (!(share > 0)) return "after the first, rough estimate, no molecule is seen again";
+        if (share > max_share_of_one_place)
             return fmt::format(
-                "{:.0f} % of what tells of a drift comes from one place in the field, which may move by itself: other "
-                "molecules must confirm it",
+                "{:.0f} % of the information on the drift comes from one place in the field, which may move by itself: "
+                "other molecules must confirm it",
                 100 * share);
         to[a] = seen_by_halves(m.table, m.blinks, points, pull, drift[a], a);
         set_errors(to[a], drift[a], double(m.table.size()) / double(m.blinks.size()));
@@ -128,7 +132,8 @@ std::string see_molecules(const Molecules& m, const FrameDrift& drift, const Tur
     return {};
 }
 
-/// Twice the logarithm of the likelihood that a jump gains, its freedom not counted: of all that is seen, and the least of a half's.
+/// Returns by how much a jump raises twice the log-likelihood, without the cost of its freedom: for all observations,
+/// and the smaller gain of the two halves.
 std::array<double, 2> gain_of_jump(const MotionEstimate& e, std::size_t axes, std::size_t at) {
     std::vector<char> without = e.jumps;
     without[at] = 0;
@@ -147,8 +152,8 @@ std::array<double, 2> gain_of_jump(const MotionEstimate& e, std::size_t axes, st
     return {gain[0], shows(0) && shows(1) ? std::min(gain[1], gain[2]) : gain[0]};
 }
 
-/// Whether what one half of the field shows of `richer` beyond `poorer` is seen by the other half as well: a sum over blocks of frames,
-/// over the root of the sum of their squares.
+/// Returns whether both halves of the field see what `richer` shows beyond `poorer`. Compares a sum over blocks of
+/// frames with the root of the sum of their squares.
 bool seen_by_both(const MotionEstimate& e, std::size_t axes, std::size_t poorer, std::size_t richer) {
     constexpr double sure = 3.5;
     const std::size_t frames = e.jumps.size();
@@ -177,7 +182,7 @@ void smooth_supported(MotionEstimate& e, std::size_t axes) {
     for (std::size_t a = 0; a < axes; ++a) e.smooth[a] = smooth(e.seen[a].all, e.supported[a].motion(), 1, e.jumps);
 }
 
-/// Leaves out what of the motion, then which jumps, what is seen does not support.
+/// Reduces the motion to what the observations support, then removes unsupported jumps.
 void leave_out_unsupported(MotionEstimate& e, std::size_t axes, double blinks) {
     std::vector<AxisToFit> to_fit;
     for (std::size_t a = 0; a < axes; ++a) to_fit.push_back({&e.seen[a].all, {e.motion[a]}});
@@ -194,11 +199,11 @@ void leave_out_unsupported(MotionEstimate& e, std::size_t axes, double blinks) {
     smooth_supported(e, axes);
     while (std::count(e.jumps.begin(), e.jumps.end(), 1)) {
         std::size_t weakest = 0;
-        double least = 0;  // over what it must gain
+        double least = 0;  // gain beyond the required one
         for (std::size_t t = 1; t < e.jumps.size(); ++t) {
             if (!e.jumps[t]) continue;
             const auto [all, half] = gain_of_jump(e, axes, t);
-            const double over = std::min(all - chance_of_jump(e, int(axes), blinks), half - least_of_half);
+            const double over = std::min(all - chance_of_jump(e, int(axes), blinks), half - min_of_half);
             if (over < least) least = over, weakest = t;
         }
         if (weakest == 0) return;
@@ -216,8 +221,8 @@ SeenByHalves nothing_seen(int frames) {
 
 std::string improve(Sample& s, MotionEstimate& e, const Turn& turn, bool molecules_tell) {
     const auto axes = std::size_t(s.axes());
-    e.jumps.assign(std::size_t(s.frames()), 0);  // each turn places them better than the one before
-    std::string why = "no two beads are seen to move together, and no molecules confirm one";
+    e.jumps.assign(std::size_t(s.frames()), 0);  // each pass places jumps better than the one before
+    std::string why = "no two beads move together, and no molecules confirm a bead";
     if (molecules_tell) why = see_molecules(s.molecules, s.drift, turn, e);
     if (!why.empty()) e.seen.fill(nothing_seen(s.frames()));
     judge(s.tracks, {e.seen[0].all, e.seen[1].all, e.seen[2].all}, s.axes());

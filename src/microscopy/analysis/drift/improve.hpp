@@ -1,4 +1,4 @@
-// One turn after another, each with finer details, makes a rough drift a precise one.
+// Refines a rough drift in several passes. Each pass resolves finer details than the one before.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,20 +16,20 @@ namespace glint::drift {
 struct MotionEstimate {
     std::array<SeenByHalves, 3> seen;
     std::array<Motion, 3> motion;      ///< of the highest likelihood
-    std::array<Support, 3> supported;  ///< what of it is applied
+    std::array<Support, 3> supported;  ///< the motion that the data support; it is applied
     std::array<Smooth, 3> smooth;
     std::vector<char> jumps;
-    std::array<SidesApart, 2>
-        sides;  ///< of the field cut along x and along y: the axis that differs most beyond its errors
+    /// The field cut along x and along y: the axis on which the two sides differ most beyond their errors.
+    std::array<SidesApart, 2> sides;
 };
 
 struct Turn {
-    double finest_nm;  ///< details below are blurred away
-    std::size_t most_blinks;
+    double finest_nm;  ///< smaller details are blurred away
+    std::size_t max_blinks;
     bool last = false;
 };
 
-/// One turn: the drift as known so far is taken out, and what is left is seen. Returns why nothing is; empty: it is.
+/// Runs one pass: subtracts the drift so far, and estimates it again. Returns why that is impossible; empty on success.
 std::string improve(Sample& s, MotionEstimate& e, const Turn& turn, bool molecules_tell);
 
 }  // namespace glint::drift

@@ -1,4 +1,4 @@
-// The motions that make what is seen likeliest.
+// Finds the motions that make the observations most likely.
 // SPDX-License-Identifier: MIT
 #include "analysis/drift/motion.hpp"
 
@@ -27,7 +27,7 @@ Motion motion_of(const std::array<double, 3>& log, double white_nm) {
 using SimplexPoint = std::array<double, 3>;  ///< logarithms of step, jitter and time
 constexpr std::pair<double, SimplexPoint> nowhere{std::numeric_limits<double>::infinity(), {}};
 
-/// The mean of some frames, and where jumps are, for a quick likelihood.
+/// Means over bins of frames, and the bins with jumps, for a fast likelihood.
 struct Binned {
     Seen seen;
     std::vector<char> jumps;
@@ -50,7 +50,7 @@ SimplexPoint place_of(const Motion& m) {
     return {std::log(m.slope_step), std::log(m.jitter_nm), std::log(m.forget_frames)};
 }
 
-/// Nelder and Mead's simplex: the lowest cost and its place.
+/// Minimizes `cost` by the simplex method of Nelder and Mead. Returns the lowest cost and its place.
 template <class Cost>
 std::pair<double, SimplexPoint> lowest(const Motion& start, Cost cost) {
     std::array<std::pair<double, SimplexPoint>, 4> simplex;
@@ -122,10 +122,11 @@ std::vector<Motion> fit_motions(std::span<const AxisToFit> axes, const std::vect
 
 namespace {
 
-/// Twice the logarithm of the likelihood that a step to a richer motion must gain: of all axes, then of one of them.
+/// By how much each step to a richer motion must raise twice the log-likelihood: of all axes together, of a single
+/// axis.
 constexpr double more_together = 10, more_alone = 2;
 
-/// Slope of the first frame, its step, of the highest likelihood; of all axes.
+/// Returns the motion with the slope step and start slope of the highest likelihood over all axes.
 Motion best_of(const std::vector<Binned>& axes, const std::vector<double>& steps, const std::vector<double>& slopes) {
     Motion best = no_motion;
     double lowest = nowhere.first;

@@ -1,4 +1,4 @@
-// Tests of the motions that are fitted to what is seen: axes that move alike share one, others have their own.
+// Tests of fitted motions: axes that move equally share one motion, other axes have their own.
 // SPDX-License-Identifier: MIT
 #include "analysis/drift/motion.hpp"
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t seen_frames = 4000;
 
-/// A jitter without a walk below it, seen with an error of `error_nm` a frame.
+/// Returns observations of a jitter without a random walk, with an error of `error_nm` per frame.
 Seen jitter_seen(unsigned seed, const Motion& motion, double error_nm) {
     std::mt19937 random(seed);
     std::normal_distribution<double> normal;
@@ -33,7 +33,7 @@ std::vector<Motion> motions_of(const Seen& x, const Seen& y) {
     return fit_motions(axes, std::vector<char>(seen_frames, 0));
 }
 
-TEST(DriftMotion, of_axes_that_move_alike_is_one) {
+TEST(DriftMotion, of_axes_that_move_equally_is_the_same) {
     const Motion motion{0, 4, 100};
     const std::vector<Motion> found = motions_of(jitter_seen(1, motion, 30), jitter_seen(2, motion, 30));
     EXPECT_EQ(found[0].slope_step, found[1].slope_step);
@@ -41,7 +41,7 @@ TEST(DriftMotion, of_axes_that_move_alike_is_one) {
     EXPECT_EQ(found[0].forget_frames, found[1].forget_frames);
 }
 
-TEST(DriftMotion, of_axes_that_move_differently_is_each_its_own) {
+TEST(DriftMotion, of_axes_that_move_differently_is_separate) {
     // Independent values: frames / (2 forget_frames) = 100, so that a standard deviation is known to 1 / sqrt(200).
     const double most = 4 / std::sqrt(200.0);
     const std::vector<Motion> found = motions_of(jitter_seen(1, {0, 2, 20}, 3), jitter_seen(2, {0, 20, 20}, 3));

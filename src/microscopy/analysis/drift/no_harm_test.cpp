@@ -1,4 +1,5 @@
-// A drift must never make positions worse, and what may be wrong is told: tables without drift, a jump, a lattice, a shear.
+// Tests that a correction never makes positions worse, and that glint warns of doubtful results. Samples have no drift,
+// a jump, a lattice or a shear.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -25,10 +26,11 @@ struct Movie {
     double spots = 10, on = 3, field_nm = 12800;
 };
 
-/// Where the sample is in a frame, beside where it was in the first.
+/// The shift of the sample in a frame, at a position.
 using Moved = std::function<Position(int, const Position&)>;
 
-/// Localizations with errors of 9 nm of molecules that shine once, at places that `draw` gives, and their true places.
+/// Localizations with errors of 9 nm, and their true positions. Each molecule shines once, at a place that `draw`
+/// returns.
 struct Sample {
     Localizations locs;
     std::vector<Position> truth;
@@ -69,7 +71,7 @@ double rmse_nm(const Localizations& locs, const std::vector<Position>& truth) {
     return std::sqrt(sum / double(truth.size()));
 }
 
-/// Rings of eight corners, as nuclear pores, `cell_nm` apart, each moved by up to `loose_nm`.
+/// Draws from rings of eight corners, as nuclear pores, `cell_nm` apart. Each ring is displaced by up to `loose_nm`.
 Draw rings(unsigned seed, double field_nm, double cell_nm, double loose_nm) {
     std::mt19937 random(seed);
     std::vector<Position> centres;
@@ -86,7 +88,8 @@ Draw rings(unsigned seed, double field_nm, double cell_nm, double loose_nm) {
     };
 }
 
-/// Clusters of 40 nm, or with `sites` of so many molecules 20 nm apart, which return.
+/// Draws from clusters of 40 nm. With `sites`, a cluster consists of that many sites 20 nm apart, which blink
+/// repeatedly.
 Draw clusters(unsigned seed, double field_nm, int count, int sites = 0) {
     std::mt19937 random(seed);
     std::vector<Position> centres;
@@ -107,7 +110,8 @@ Draw anywhere(double field_nm) {
 }
 
 TEST(DriftDoesNoHarm, to_tables_without_drift) {
-    // Before, 8 of 63 tables of bench/drift_harm.py without drift got worse by more than 1 %, one by a factor of 39.
+    // An earlier version made 8 of 63 tables without drift of bench/drift_harm.py worse by more than 1 %, one by a
+    // factor of 39.
     for (const unsigned seed : {1u, 2u, 3u})
         for (const int frames : {60, 250, 1000})
             for (const double spots : {3.0, 10.0}) {
@@ -122,7 +126,7 @@ TEST(DriftDoesNoHarm, to_tables_without_drift) {
             }
 }
 
-TEST(DriftDoesNoHarm, states_rms_and_error_at_one_time_scale) {
+TEST(DriftDoesNoHarm, reports_rms_and_error_at_one_time_scale) {
     const Sample s = sample(4, {2000, 20, 4}, clusters(4, 12800, 60, 12), [](int f, const Position&) {
         return Position{20 * std::sin(f / 200.0), 0};
     });
@@ -136,7 +140,7 @@ TEST(DriftDoesNoHarm, states_rms_and_error_at_one_time_scale) {
         means.push_back(of_100), mean += of_100 / 20;
     }
     for (const double of_100 : means) sum += (of_100 - mean) * (of_100 - mean) / 20;
-    // Rows a frame vary by 4 %.
+    // The number of rows per frame varies by 4 %.
     EXPECT_NEAR(drift.rms_100_nm[0], std::sqrt(sum), 0.05 * std::sqrt(sum));
     EXPECT_LT(drift.error_100_nm[0], 0.1 * drift.rms_100_nm[0]);
     EXPECT_LT(drift.rms_100_nm[1], 2 * drift.error_100_nm[1]);
@@ -150,7 +154,7 @@ TEST(DriftDoesNoHarm, finds_one_jump_where_there_is_one) {
     ASSERT_FALSE(drift.refused) << drift.why;
     ASSERT_EQ(drift.jumps.size(), 1u);
     EXPECT_NEAR(double(drift.jumps[0].frame), 3010, 2);
-    // Both sides of the jump are means of some tens of frames at the least; the drift's are of 3,000.
+    // Each side of the jump is a mean of at least some tens of frames. The means of the drift below are of 3,000.
     EXPECT_NEAR(drift.jumps[0].by_nm[0], 300, 8);
     double before = 0, after = 0;
     for (int f = 0; f < 6000; ++f) (f < 3010 ? before : after) += drift.x.nm[std::size_t(f)];
@@ -158,12 +162,13 @@ TEST(DriftDoesNoHarm, finds_one_jump_where_there_is_one) {
 }
 
 TEST(DriftDoesNoHarm, follows_a_fast_drift) {
-    // 5 nm a frame, 200 nm within a segment of 100 blinks: was refused, as if molecules lay along lines in the drift's direction.
+    // 5 nm per frame, or 200 nm within a segment of 100 blinks. This was refused, as if molecules lay along lines in
+    // the direction of the drift.
     const auto fast = [](int f, const Position&) { return Position{4.0 * f, 3.0 * f}; };
     const Sample s = sample(7, {2000, 10, 4, 20000}, clusters(7, 20000, 300, 12), fast);
     const Drift drift = estimate_drift(s.locs);
     ASSERT_FALSE(drift.refused) << drift.why;
-    // 1,250 blinks of 4.5 nm at either end: 0.2 nm, and a factor of 20 for a map of molecules 20 nm apart that is sparse.
+    // 1,250 blinks of 4.5 nm at either end give 0.2 nm. The sparse map of molecules 20 nm apart costs a factor of 20.
     const auto at = [&](const AxisDrift& axis, int begin) {
         double mean = 0;
         for (int f = begin; f < begin + 500; ++f) mean += axis.nm[std::size_t(f)] / 500;
@@ -174,8 +179,8 @@ TEST(DriftDoesNoHarm, follows_a_fast_drift) {
     EXPECT_LT(drift.error_100_nm[0], 2);
 }
 
-TEST(DriftDoesNoHarm, follows_a_lattice_or_tells_of_doubt) {
-    // Each ring fits on the next, 190 nm away.
+TEST(DriftDoesNoHarm, follows_a_lattice_or_warns) {
+    // Each ring matches the next one, 190 nm away.
     const auto walk = [](int f, const Position&) { return Position{60 * std::sin(f / 500.0), 0.01 * f}; };
     for (const unsigned seed : {1u, 2u}) {
         Sample s = sample(seed, {3000, 30, 3, 6400}, rings(seed, 6400, 190, 0), walk);
@@ -189,11 +194,11 @@ TEST(DriftDoesNoHarm, follows_a_lattice_or_tells_of_doubt) {
         if (!drift.refused && std::sqrt(sum) > 10) {
             EXPECT_NE(told.find("repeats itself"), std::string::npos) << std::sqrt(sum);
         }
-        EXPECT_GT(drift.wrong_match, 0.05);  // a jump of a whole period could not be seen
+        EXPECT_GT(drift.wrong_match, 0.05);  // a jump of a whole period cannot be seen
     }
 }
 
-TEST(DriftDoesNoHarm, tells_of_a_field_that_shears) {
+TEST(DriftDoesNoHarm, warns_of_a_field_that_shears) {
     const auto told_of = [](double shear_nm) {
         const Sample s = sample(6, {4000, 10, 4, 15000}, clusters(6, 15000, 200, 12), [=](int f, const Position& at) {
             return Position{at.x > 7500 ? shear_nm * f / 4000 : 0, 0};

@@ -1,5 +1,5 @@
-// Links blinks, takes beads out, and places segments of the movie on one another. Finds the jitter that is new in each
-// frame, from the steps within blinks, and the direction along which molecules tell least of a drift, as along parallel
+// Links blinks, removes beads, and places segments of the movie on one another. Measures the jitter that is new in each
+// frame, from the steps within blinks. Finds the direction along which molecules show a drift least, as along parallel
 // filaments.
 // SPDX-License-Identifier: MIT
 #include "analysis/drift/sample.hpp"
@@ -19,13 +19,13 @@
 namespace glint::drift {
 namespace {
 
-/// A number, and 1 / variance of it.
+/// A value, and 1 / its variance.
 struct Measurement {
     double value = 0, information = 0;
 };
 
-/// Variance of the jitter that is new in each frame: half the covariance of the steps of different blinks between the same
-/// frames, which share the drift and none of the errors; where a molecule is does not matter.
+/// Returns the variance of the jitter that is new in each frame: half the covariance of the steps of different blinks
+/// between the same frames. These steps share the drift but no errors. The positions of the molecules do not matter.
 Measurement white_of_steps(const Table& t, const Blinks& blinks, std::size_t a) {
     struct Steps {
         double sum = 0, weight = 0, sum_squares = 0, weight_squares = 0;
@@ -50,9 +50,10 @@ Measurement white_of_steps(const Table& t, const Blinks& blinks, std::size_t a) 
     return weights > 0 ? Measurement{0.5 * products / weights, 4 * weights} : Measurement{};
 }
 
-/// Its standard deviation an axis. An axis that does not tell it well takes the mean of all; 0 where that is not known either.
+/// Returns the standard deviation of that jitter for each axis. An axis on which it is poorly known uses the mean of
+/// all axes. 0 if the mean is poorly known, too.
 std::array<double, 3> white_nm(const Table& t, const Blinks& blinks) {
-    constexpr double good_error = 0.5, worst_error = 1;  // nm^2: less is known of it than would be of use
+    constexpr double good_error = 0.5, worst_error = 1;  // nm^2: maximum for an axis, and for the mean
     std::array<Measurement, 3> own;
     Measurement mean;
     for (std::size_t a = 0; a < std::size_t(t.axes); ++a) {
@@ -70,8 +71,8 @@ std::array<double, 3> white_nm(const Table& t, const Blinks& blinks) {
 }
 
 struct Direction {
-    double angle = 0;            ///< of the axis that tells most, from x towards y
-    double least_over_most = 1;  ///< information across it, as a part
+    double angle = 0;          ///< of the axis with the most information on the drift, from x to y
+    double min_over_most = 1;  ///< information across this axis, relative to that along it
 };
 
 Table half_of(const Table& t, bool second) {
@@ -87,7 +88,7 @@ Direction direction_of(const std::array<double, 3>& matrix_xy) {
     return {0.5 * std::atan2(2 * xy, xx - yy), (mean - half) / (mean + half)};
 }
 
-/// Axes that are turned by `angle`: positions along them in place of x and y.
+/// Returns positions along axes that are turned by `angle`, instead of x and y.
 Table turned(Table t, double angle) {
     const double c = std::cos(angle), s = std::sin(angle);
     for (std::size_t row = 0; row < t.size(); ++row) {
@@ -108,15 +109,16 @@ void turn(FrameDrift& drift, double angle) {
     }
 }
 
-constexpr double most_doubt = 0.05;  // that segments lie elsewhere, as along a line
+constexpr double max_wrong_match_share = 0.05;  // probability that segments lie elsewhere, as along a line
 
-/// RMS difference along y, nm, between first estimates from two halves of the field; negative where one finds none. `stopped` as of coarse_drift().
+/// Returns the RMS difference along y, in nm, between first estimates from two halves of the field. Negative if one
+/// half gives no estimate. `stopped` is that of coarse_drift().
 double halves_differ_along_y(const Table& t, const std::function<void()>& stopped) {
     std::array<Coarse, 2> half;
     for (const bool second : {false, true}) {
         const Table rows = half_of(t, second);
         half[second] = coarse_drift(rows, link(rows), stopped);
-        if (!half[second].why.empty() || half[second].wrong_match > most_doubt) return -1;
+        if (!half[second].why.empty() || half[second].wrong_match > max_wrong_match_share) return -1;
     }
     double sum = 0, squares = 0;
     const std::vector<double>&by = half[0].drift[1], &other = half[1].drift[1];
@@ -136,7 +138,8 @@ std::vector<Bead> beads_of(const Table& table, double pixel_size_nm, const Drift
     return beads_at(table, places_nm, options.warn);
 }
 
-/// Pairs of blinks that are near each other once `drift` is taken out; of many blinks, of some.
+/// Returns the number of pairs of blinks that are near each other with `drift` subtracted. Uses only a part of many
+/// blinks.
 double close_pairs(const Molecules& m, const FrameDrift& drift) {
     constexpr float near_nm = 25;
     constexpr std::size_t most = 100000;
@@ -152,34 +155,33 @@ double close_pairs(const Molecules& m, const FrameDrift& drift) {
     return pairs;
 }
 
-/// Whether molecules come together by `drift` more than by `other`, beyond chance.
+/// Returns whether `drift` brings molecules together more than `other`, beyond chance.
 bool brings_more_together(const Molecules& m, const FrameDrift& drift, const FrameDrift& other) {
     constexpr double sure = 5;
     const double by_one = close_pairs(m, drift), by_other = close_pairs(m, other);
     return by_one - by_other > sure * std::sqrt(by_one + by_other);
 }
 
-/// Returns why a drift along y, once axes are turned, cannot be known; empty: it can.
+/// Turns the axes if necessary. Returns why a drift along the new y cannot be known; empty if it can.
 std::string turn_axes(Sample& s, const std::function<void()>& stopped) {
-    constexpr double look_at_nm = 25, least_even = 0.5, least_sure = 0.2, most_differ_nm = 40;
+    constexpr double look_at_nm = 25, min_even = 0.5, max_uneven_share = 0.2, max_difference_nm = 40;
     constexpr std::size_t look_at_blinks = 15000;
     const Points points = points_of(s.molecules.table, s.molecules.blinks, s.drift);
     const Direction direction =
         direction_of(pulls(s.molecules.blinks, points, s.axes(), look_at_nm, s.frames(), look_at_blinks).matrix_xy);
-    if (direction.least_over_most > least_even) return {};
+    if (direction.min_over_most > min_even) return {};
     s.angle = direction.angle;
     s.table = turned(std::move(s.table), s.angle);
     s.molecules.table = turned(std::move(s.molecules.table), s.angle);
     turn(s.drift, s.angle);
     s.tracks = tracks_of(s.table, s.beads, s.white_nm);
     judge(s.tracks, {}, s.axes());
-    if (direction.least_over_most > least_sure || s.beads_suffice()) return {};
+    if (direction.min_over_most > max_uneven_share || s.beads_suffice()) return {};
     const double differ_nm = halves_differ_along_y(s.molecules.table, stopped);
-    if (differ_nm >= 0 && differ_nm < most_differ_nm) return {};
+    if (differ_nm >= 0 && differ_nm < max_difference_nm) return {};
     return fmt::format(
-        "the molecules lie along lines at {:.0f} degrees from x to y and are not seen again, so that nothing tells of "
-        "a drift along "
-        "these lines ({})",
+        "the molecules lie along lines at {:.0f} degrees from x to y and are not seen again, so they contain no "
+        "information on a drift along these lines ({})",
         std::fmod(s.angle * 57.29578 + 270, 180),
         differ_nm < 0 ? "in half of the field no shift stands out from chance"
                       : fmt::format("two halves of the field differ by {:.3g} nm", differ_nm));

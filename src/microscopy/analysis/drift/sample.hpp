@@ -1,4 +1,4 @@
-// The molecules and beads of a table, and its drift as known so far.
+// The molecules and beads of a table, and the current estimate of its drift.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,15 +17,15 @@ struct Molecules {
     Blinks blinks;
 };
 
-/// The drift is at first a rough one, and becomes better by each turn.
+/// The drift is rough at first, and improves with each pass.
 struct Sample {
-    Table table;  ///< with the beads; without rows where there are none
+    Table table;  ///< with the beads; without rows if there are none
     std::vector<Bead> beads;
     std::vector<BeadTrack> tracks;
     Molecules molecules;  ///< without the beads
     std::array<double, 3> white_nm{};
     FrameDrift drift;
-    double angle = 0;  ///< by which the axes of all these are turned
+    double angle = 0;  ///< by which the axes of all members above are turned
 
     int axes() const { return table.axes; }
     int frames() const { return table.frames; }
@@ -34,8 +34,9 @@ struct Sample {
 
 Sample sample_of(const Localizations& localizations, const DriftOptions& options);
 
-/// The first, rough drift; `to` has how it was searched for. Where molecules tell less in one direction than in others, axes are
-/// turned so that y is this one. Returns why the molecules do not tell of a drift; empty: they do.
+/// Finds the first, rough drift, and records in `to` how it was searched for. If molecules show the drift much less in
+/// one direction, turns the axes so that y is this direction. Returns why the molecules show no drift; empty if they
+/// do.
 std::string find_start(Sample& sample, Drift& to, const std::function<void()>& stopped);
 
 }  // namespace glint::drift

@@ -1,4 +1,4 @@
-// How the blinks around a blink pull at it: several estimates of the density's slope, combined by what they are worth.
+// Pulls of the blinks around a blink: several estimates of the density's slope, weighted by their information.
 // SPDX-License-Identifier: MIT
 #include "analysis/drift/scores.hpp"
 
@@ -17,15 +17,14 @@ namespace {
 
 constexpr std::size_t kernels = drift_kernels, windows = drift_windows, kinds = kernels + windows;
 constexpr double background_share = 0.1;
-constexpr std::size_t densities = 4, precisions = 4, classes = densities * precisions, at_once = 4096,
-                      most_in_cell = 60;
+constexpr std::size_t densities = 4, precisions = 4, classes = densities * precisions, at_once = 4096, max_in_cell = 60;
 constexpr double thin_cell_nm = 50, probe_nm = 2;
 
 using Scores = std::array<std::array<float, 3>, kinds>;
-/// Of each kind -d score / d position along x, y and z; the last: of the score along y where x changes.
+/// For each kind: -d score / d position along x, y and z. The last: of the score along y if x changes.
 using Slopes = std::array<std::array<float, 4>, kinds>;
 
-/// Numbers of blinks by cells.
+/// Indices of blinks, sorted by cell.
 struct ByCell {
     std::vector<std::uint32_t> blinks, begin;
 
@@ -42,7 +41,7 @@ struct ByCell {
     }
 };
 
-/// The blinks that the others are compared with: of crowded places a part, in cells.
+/// The blinks that others are compared with, in cells. Crowded places keep only a part of their blinks.
 class Map {
   public:
     Map(const Points& points, const Blinks& blinks)
@@ -55,7 +54,7 @@ class Map {
     }
     static constexpr std::size_t columns = 7;  ///< x, y, z, their variances, frame
     using Near = std::array<std::vector<float>, columns>;
-    /// All that are within `reach` of a place in the cell, and more.
+    /// Returns all blinks within `reach` of a place in the cell, and some farther away.
     NearBlinks around(std::size_t cell, double reach, Near& near) const {
         for (auto& column : near) column.clear();
         cells.rows_around(cell, reach, [&](std::size_t first, std::size_t last) {
@@ -80,7 +79,7 @@ class Map {
         for (std::size_t b = 0; b < points.size(); ++b) ++in_cell[fine.of(points.nm[0][b], points.nm[1][b])];
         for (std::size_t b = 0; b < points.size(); ++b) {
             const std::size_t cell = fine.of(points.nm[0][b], points.nm[1][b]);
-            const std::size_t step = (in_cell[cell] + most_in_cell - 1) / most_in_cell;
+            const std::size_t step = (in_cell[cell] + max_in_cell - 1) / max_in_cell;
             if (seen[cell]++ % step == 0) kept.push_back(std::uint32_t(b));
         }
         return kept;
@@ -106,7 +105,7 @@ Vec3 solve(const double (&s)[6], const Vec3& d, int axes) {  // s: xx, xy, yy, x
     return g;
 }
 
-/// Of a local Gaussian's sums.
+/// Returns the slope from the sums of a local Gaussian (eq. 15.2).
 Vec3 score_of(const float (&sums)[11], double h, int axes) {
     const double w = sums[0], ww = sums[1];
     if (!(w > 1e-3)) return {};
@@ -121,11 +120,11 @@ Vec3 score_of(const float (&sums)[11], double h, int axes) {
     return solve(c, mean, axes);
 }
 
-/// Slopes of the log-density at a place, and how many blinks are near it.
+/// Computes the slopes of the log-density at a place. Returns how many blinks are near it.
 double scores_at(const NearBlinks& near, const BlinkPlace& place, int axes, Scores& to) {
     BlinkSums sums;
     GLINT_PICK(blink_sums)(near, place, axes, sums);
-    // A share of all that is around, evenly spread: single molecules without neighbours pull at nobody.
+    // An even background from a share of all blinks around, so that single molecules without neighbours do not pull.
     const double middle = drift_window_nm[1], volume = middle * middle * (axes == 2 ? 1 : middle);
     const double background = (background_share * sums.window[1][0] + 0.02) / volume;
     for (std::size_t k = 0; k < kernels; ++k)
@@ -134,13 +133,14 @@ double scores_at(const NearBlinks& near, const BlinkPlace& place, int axes, Scor
         const Vec3 score = score_of(sums.window[k], drift_window_nm[k], axes);
         to[kernels + k] = {float(score[0]), float(score[1]), float(score[2])};
     }
-    // Of a wide window: a blink that lies off its molecule's place must not thereby be in another class, which has other weights.
+    // The number is that of a wide window: a blink that lies off its molecule's place must keep its class and its
+    // weights.
     return sums.window[1][0];
 }
 
 using Square = std::array<std::array<double, kinds>, kinds>;
 
-/// Solves C a = h with Gauss' elimination; C is positive, its diagonal raised a little.
+/// Solves C a = h by Gaussian elimination. C is positive; its diagonal is raised a little.
 std::array<double, kinds> weights(Square c, std::array<double, kinds> h) {
     for (std::size_t i = 0; i < kinds; ++i) c[i][i] = c[i][i] * 1.02 + 1e-30;
     for (std::size_t i = 0; i < kinds; ++i)
@@ -156,7 +156,7 @@ std::array<double, kinds> weights(Square c, std::array<double, kinds> h) {
     return h;
 }
 
-/// What the scores of one class of blinks are worth, of one axis.
+/// The weights and the information of the scores along one axis, for one class of blinks (eq. 15.3).
 struct Worth {
     Square spread{};  // sum of products, the upper triangle
     std::array<double, kinds> slope{}, weight{};
@@ -180,7 +180,7 @@ struct Worth {
 };
 using Worths = std::array<std::array<Worth, classes>, 3>;
 
-/// Values in parts of as many each, by size.
+/// Divides values by size into parts of equal number.
 class Parted {
   public:
     Parted(std::vector<float> values, std::size_t parts) {
@@ -195,7 +195,7 @@ class Parted {
     std::vector<float> limits_;
 };
 
-/// The kinds' mean slopes, each weighted by its own over the scores' squares.
+/// Returns the sum of the mean slopes of all kinds. The weight of a kind is its trace over the sum of squared scores.
 std::array<double, 3> matrix_of(const std::vector<Scores>& scores, const std::vector<Slopes>& slopes) {
     std::array<double, 3> to{};
     for (std::size_t i = 0; i < kinds; ++i) {
@@ -238,7 +238,8 @@ Pulls pulls(const Blinks& blinks, const Points& points, int axes, double finest_
                 const std::size_t k = by_cell.blinks[j] / step;
                 near[k] = float(scores_at(around, place_of(by_cell.blinks[j]), axes, scores[k]));
                 if (k % probe_step) continue;
-                // All axes at once, in all combinations of directions, so that one axis' part in another's score averages out.
+                // Shift all axes together, in all combinations of directions, so that the effect of one axis on the
+                // score of another averages out.
                 const std::size_t probe = k / probe_step;
                 BlinkPlace place = place_of(by_cell.blinks[j]);
                 Vec3 by{};
@@ -258,7 +259,7 @@ Pulls pulls(const Blinks& blinks, const Points& points, int axes, double finest_
     });
     std::vector<float> variance(n);
     for (std::size_t k = 0; k < n; ++k) variance[k] = points.variance[0][k * step];
-    // Few blinks make few classes: weights of many would be chosen by chance.
+    // With few blinks, use few classes: the weights of many classes would be due to chance.
     const Parted by_density(near, std::clamp<std::size_t>(n / 8000, 1, densities));
     const Parted by_precision(variance, std::clamp<std::size_t>(n / 1000, 1, precisions));
     const auto class_of = [&](std::size_t k) {

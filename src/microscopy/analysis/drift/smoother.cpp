@@ -1,4 +1,5 @@
-// One axis' drift from noisy means a frame: a Kalman smoother of a smooth curve, a jitter that forgets and jumps.
+// A Kalman smoother for the drift of one axis, from noisy means of frames. The drift is a smooth curve, a decaying
+// jitter and jumps.
 // SPDX-License-Identifier: MIT
 #include "analysis/drift/smoother.hpp"
 
@@ -11,7 +12,7 @@ namespace {
 
 constexpr double start_variance = 1e6, jump_variance = 1e4;
 
-struct Sym {  // of level, slope, jitter
+struct Sym {  // symmetric matrix for level, slope and jitter
     double ll = 0, ls = 0, lj = 0, ss = 0, sj = 0, jj = 0;
 };
 struct State {
@@ -21,7 +22,7 @@ struct State {
 struct Step {
     State a;
     Sym p;
-    double innovation = 0, spread = 0;  // 0: not seen
+    double innovation = 0, spread = 0;  // spread 0: not observed
     State gain;
 };
 
@@ -52,7 +53,7 @@ double filter(const Seen& seen, const Motion& motion, double frames, const std::
     State a;
     Sym p{start_variance, 0, 0, motion.start_slope * motion.start_slope, 0, walk.jitter};
     double total = 0;
-    bool placed = false;  // the first observation only places the level
+    bool placed = false;  // the first observation only sets the level
     for (std::size_t t = 0; t < seen.value.size(); ++t) {
         if (t) walk.predict(a, p);
         if (jumps[t]) p.ll += jump_variance;
@@ -147,7 +148,7 @@ Smooth smooth(const Seen& seen, const Motion& motion, double frames, const std::
             for (std::size_t k = 0; k < 3; ++k) variance -= z[i] * info[i][k] * z[k];
         }
         variance = std::max(variance, 0.0);
-        // What is white in this frame, from what the frame shows beyond the curve.
+        // The white jitter of this frame, from its observation beyond the curve.
         const double noise = seen.information[t] > 0 ? 1 / seen.information[t] : 0;
         const double part = seen.information[t] > 0 && white > 0 ? white / (white + noise) : 0;
         to.value[t] = value + part * (seen.information[t] > 0 ? seen.value[t] - value : 0);

@@ -1,4 +1,5 @@
-// One axis' drift from noisy means a frame: a Kalman smoother of a smooth curve, a jitter that forgets and jumps.
+// A Kalman smoother for the drift of one axis, from noisy means of frames. The drift is a smooth curve, a decaying
+// jitter and jumps.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,24 +8,25 @@
 
 namespace glint::drift {
 
-/// State: level and slope (an integrated random walk) and an Ornstein-Uhlenbeck jitter; white jitter beside them.
+/// The state is a level with a slope (an integrated random walk), and an Ornstein-Uhlenbeck jitter. A white jitter is
+/// added.
 struct Motion {
-    double slope_step = 1e-3;    ///< nm/frame a square root of frame
+    double slope_step = 1e-3;    ///< nm/frame per square root of a frame
     double jitter_nm = 3;        ///< standard deviation
-    double forget_frames = 100;  ///< of the jitter
+    double forget_frames = 100;  ///< decay time of the jitter
     double white_nm = 0;
     double start_slope = 1;  ///< nm/frame, standard deviation of the slope of the first frame
 };
 
-/// No motion but jumps.
+/// No motion except jumps.
 inline constexpr Motion no_motion{0, 0, 100, 0, 0};
 
-/// `value` with the weight `information` (1/variance) a frame; information 0: nothing seen.
+/// Observations: `value` with the weight `information` (1/variance) for each frame. Information 0 means no observation.
 struct Seen {
     std::vector<double> value, information;
 };
 
-/// Means of `width` frames, the last of what is left.
+/// Returns means over `width` frames. The last mean may be over fewer.
 Seen means_of(const Seen& seen, std::size_t width);
 
 struct Smooth {
@@ -33,7 +35,7 @@ struct Smooth {
     double log_likelihood = 0;
 };
 
-/// `frames` to an observation (> 1: means of that many frames). `jumps`: where the level is free to shift.
+/// `frames` is the number of frames per observation (> 1: means). `jumps` marks where the level may shift freely.
 Smooth smooth(const Seen& seen, const Motion& motion, double frames, const std::vector<char>& jumps);
 double log_likelihood(const Seen& seen, const Motion& motion, double frames, const std::vector<char>& jumps);
 

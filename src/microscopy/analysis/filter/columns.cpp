@@ -19,14 +19,14 @@ double nm_in(std::string_view unit, double pixel_size_nm) {
 
 bool is_length(const LocalizationColumn& column) { return column.unit == "px" || column.unit == "nm"; }
 
-/// "nm" of "lpx_nm" for the column lpx; empty for other names.
+/// Returns "nm" for "lpx_nm" and the column lpx. Empty for other names.
 std::string_view unit_in(std::string_view name, const LocalizationColumn& column) {
     if (!is_length(column) || !name.starts_with(column.name)) return {};
     name.remove_prefix(column.name.size());
     return name == "_px" || name == "_nm" || name == "_um" ? name.substr(1) : std::string_view();
 }
 
-/// All names that the table has, for messages.
+/// Returns the names of all columns of the table, for messages.
 std::vector<std::string> names_in(const Localizations& table) {
     std::vector<std::string> names = {"frame"};
     for (const LocalizationColumn& column : localization_columns())
@@ -39,32 +39,32 @@ std::vector<std::string> names_in(const Localizations& table) {
 
 [[noreturn]] void refuse_name(const Localizations& table, const std::string& name, std::string_view text,
                               TextRange place) {
-    constexpr std::size_t most_shown = 60;
+    constexpr std::size_t max_shown = 60;
     std::vector<std::string> names = names_in(table);
     std::string near = nearest_name(name.substr(0, 60), names);
-    if (name.starts_with("uncertainty") && !table.lpx_px.empty()) near = "lpx_nm";  // ThunderSTORM's word
+    if (name.starts_with("uncertainty") && !table.lpx_px.empty()) near = "lpx_nm";  // ThunderSTORM's name
     const std::size_t unit = name.size() < 3 ? name.npos : name.size() - 3;
     if (near.empty() && unit != name.npos && name[unit] == '_')
         for (const LocalizationColumn& column : localization_columns())
-            if (column.name == name.substr(0, unit) && !is_length(column)) near = column.name;  // photons_nm
-    const std::size_t more = names.size() - std::min(names.size(), most_shown);
+            if (column.name == name.substr(0, unit) && !is_length(column)) near = column.name;  // as in photons_nm
+    const std::size_t more = names.size() - std::min(names.size(), max_shown);
     names.resize(names.size() - more);
     refuse(text, place,
-           fmt::format("there is no column {}{} Columns: {}{}; lengths also with _px, _nm, _um", name,
+           fmt::format("there is no column {}{} Columns: {}{}; names of lengths may end in _px, _nm, _um", name,
                        near.empty() ? "." : ": did you mean " + near + "?", fmt::join(names, ", "),
                        more > 0 ? fmt::format(" and {} more", more) : ""));
 }
 
 [[noreturn]] void refuse_pixels(std::string_view text, TextRange place) {
     refuse(text, place,
-           "this unit needs the size of a pixel, which the table does not tell: give it, as in "
+           "this unit needs the pixel size, which the table does not contain: give it, as in "
            "`written_pixel_size=100nm`");
 }
 
 }  // namespace
 
 Column find_column(const Localizations& table, const std::string& name, std::string_view text, TextRange place) {
-    const bool is_empty = table.size() == 0;  // which has no columns, or all
+    const bool is_empty = table.size() == 0;  // an empty table may lack columns
     if (name == "frame") return {&Localizations::frame};
     if (name == "iterations" && (is_empty || !table.iterations.empty())) return {&Localizations::iterations};
     if (name == "status" && (is_empty || !table.status.empty())) return {&Localizations::status};

@@ -14,22 +14,22 @@
 
 namespace glint::conditions {
 
-/// Which column, and in which unit.
+/// A column, and the factor to its unit.
 struct Column {
     std::variant<std::vector<float> Localizations::*, std::vector<std::uint32_t> Localizations::*,
                  std::vector<std::uint8_t> Localizations::*, std::string>
-        values;  ///< the last: an extra one's name
+        values;  ///< std::string: the name of an extra column
     double scale = 1;
 
-    /// Its rows [first, first + to.size()) of a table that has it.
+    /// Copies the rows [first, first + to.size()) of a table that contains the column.
     void copy(const Localizations& table, std::size_t first, std::span<double> to) const;
 };
 
-/// `name` is the column's in Picasso's files; that of a length may end in _px, _nm or _um. Throws OptionError, pointing to
-/// `place` of `text`, for a name that the table does not have, with those that it has.
+/// Finds a column by its name in Picasso's files. The name of a length may end in _px, _nm or _um. Throws OptionError
+/// if the table lacks the column. The message points to `place` of `text` and lists the table's columns.
 Column find_column(const Localizations& table, const std::string& name, std::string_view text, TextRange place);
 
-/// A length in camera pixels. Throws OptionError where that needs a pixel size that the table does not have.
+/// Returns a length in camera pixels. Throws OptionError if that needs the pixel size and the table has none.
 double in_pixels(double length, const std::string& unit, const Localizations& table, std::string_view text,
                  TextRange place);
 

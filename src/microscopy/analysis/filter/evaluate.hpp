@@ -16,19 +16,20 @@
 
 namespace glint::conditions {
 
-/// Rows of a table, and how many come before them.
+/// A piece of a table, and the number of rows before it.
 struct SomeRows {
     const Localizations& piece;
     std::size_t before;
 };
 
-/// A tree whose columns are found, and whose percentiles, modes and neighbours are known.
+/// A condition that is ready to be evaluated. Its columns are found; percentiles, modes and neighbours are computed.
 class Evaluator {
   public:
-    /// `text` is the condition that the node is of. Throws OptionError for columns that there are not; Cancelled.
+    /// `text` is the condition that contains `node`. Throws OptionError for unknown columns. Throws Cancelled after
+    /// `stop`.
     Evaluator(const Node& node, std::string_view text, TablePieces& table, const StopFlag* stop);
 
-    /// The piece's rows [first, first + to.size()): a number each, or 1 and 0.
+    /// Evaluates the rows [first, first + to.size()) of the piece. A condition gives 1 or 0.
     void run(const SomeRows& rows, std::size_t first, std::span<double> to) const;
 
   private:
@@ -37,22 +38,25 @@ class Evaluator {
     Operation operation_;
     double number_ = 0;
     std::optional<Column> column_;
-    std::vector<std::uint32_t> counts_;  ///< of neighbours
+    std::vector<std::uint32_t> counts_;  ///< neighbours of each row
     std::vector<Evaluator> operands_;
 };
 
-/// Calls `work(first, count)` for pieces of `rows` in parallel, which do not depend on the number of threads. Throws Cancelled.
+/// Calls `work(first, count)` for pieces of `rows`, in parallel. The pieces do not depend on the number of threads.
+/// Throws Cancelled after `stop`.
 void for_pieces(std::size_t rows, const StopFlag* stop, const std::function<void(std::size_t, std::size_t)>& work);
 
-/// For each row the number of other rows, of any frame, whose x and y are within `radius_px`. Rows whose position is not finite have
-/// and are none. By cells of a grid, in parallel: O(n) times the rows in a few cells. Throws Cancelled after `stop`.
+/// Returns for each row the number of other rows, of any frame, whose x and y are within `radius_px`. Rows whose
+/// position is not finite have no neighbours and are none. Takes O(n) times the rows in a few cells of a grid, in
+/// parallel. Throws Cancelled after `stop`.
 std::vector<std::uint32_t> count_neighbors(TablePieces& table, double radius_px, const StopFlag* stop);
 
-/// Of the finite values, interpolated linearly between them as NumPy does by default; NaN if there are none.
+/// Returns a percentile of the finite values, interpolated linearly as by default in NumPy. NaN if there are none.
 double percentile(std::vector<double> values, double percent);
 
-/// Where the density of the finite values is highest: the maximum of a Gaussian kernel estimate, whose width is Silverman's
-/// 0.9 IQR / 1.34 n^(-1/5) (Silverman, Density Estimation, 1986, eq. 3.31). NaN if there are none.
+/// Returns the place where the density of the finite values is highest: the maximum of a Gaussian kernel estimate. The
+/// width of the kernel is Silverman's 0.9 IQR / 1.34 n^(-1/5) (Silverman, Density Estimation, 1986, eq. 3.31). NaN if
+/// there are no values.
 double mode(std::vector<double> values);
 
 }  // namespace glint::conditions

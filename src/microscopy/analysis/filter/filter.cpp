@@ -1,4 +1,4 @@
-// Chooses the rows of a table that fulfil conditions, and counts what each clause does.
+// Chooses the rows of a table that fulfil conditions, and counts the rows of each clause.
 // SPDX-License-Identifier: MIT
 #include "glint/filter.hpp"
 
@@ -24,7 +24,7 @@ std::string clause_text(const std::string& condition, conditions::TextRange plac
     return text;
 }
 
-/// Narrows `is_left` to the rows that fulfil the clause, and adds to their number.
+/// Narrows `is_left` to the rows that fulfil the clause, and adds their numbers to `counts`.
 void apply(const conditions::Evaluator& clause, const conditions::SomeRows& rows, std::span<std::uint8_t> is_left,
            FilterClause& counts, const StopFlag* stop) {
     std::atomic<std::size_t> fulfilled = 0, left = 0;
@@ -41,7 +41,7 @@ void apply(const conditions::Evaluator& clause, const conditions::SomeRows& rows
     counts.fulfilled += fulfilled, counts.left += left;
 }
 
-/// A text in YAML's double quotes.
+/// Returns a text in double quotes, for YAML.
 std::string in_quotes(const std::string& text) {
     std::string out = "\"";
     for (char c : text) {
@@ -58,14 +58,15 @@ std::string step_of(std::span<const std::string> conditions, std::size_t rows, s
 }
 
 void require_conditions(std::span<const std::string> conditions) {
-    if (conditions.empty()) throw OptionError("no condition is given: as in \"photons > 500 and lpx_nm < 20\"");
+    if (conditions.empty())
+        throw OptionError("no condition is given: write one, as in \"photons > 500 and lpx_nm < 20\"");
 }
 
 }  // namespace
 
 FilteredTable::FilteredTable(TablePieces& table, std::span<const std::string> conditions, const StopFlag* stop)
     : table_(table) {
-    check_conditions(conditions);  // all of them, before the first takes time
+    check_conditions(conditions);  // checks all conditions before the first one is evaluated
     std::vector<conditions::Evaluator> evaluators;
     for (const std::string& condition : conditions)
         for (const conditions::Node& node : conditions::parse(condition)) {
@@ -101,7 +102,7 @@ void FilteredTable::for_each(const Visit& visit) {
 }
 
 Localizations FilteredTable::example() const {
-    Localizations row = example_of(table_);
+    Localizations row = make_example(table_);
     row.history = like_.history;
     return row;
 }

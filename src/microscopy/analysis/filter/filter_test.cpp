@@ -1,4 +1,4 @@
-// Conditions on rows: what they choose, and where their errors point.
+// Tests of conditions on rows: which rows they choose, and where their errors point.
 // SPDX-License-Identifier: MIT
 #include "glint/filter.hpp"
 
@@ -22,7 +22,7 @@ namespace {
 
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
-/// 10 rows: x from 0 to 9 px of 100 nm, photons 100 times that, `n` an extra column with a NaN in row 3.
+/// Ten rows: x from 0 to 9 px of 100 nm, photons 100 times x, and an extra column `n` with a NaN in row 3.
 Localizations ten_rows() {
     Localizations table;
     for (int k = 0; k < 10; ++k) {
@@ -44,7 +44,7 @@ std::string error_of(const std::string& condition) {
     return message_of<OptionError>([&] { rows(condition); });
 }
 
-/// What the line of carets marks.
+/// Returns the text above the carets.
 std::string marked(const std::string& condition) {
     const std::string message = error_of(condition);
     const std::size_t carets = message.rfind("\n  ") + 1, text = message.rfind("\n  ", carets - 2) + 1;
@@ -54,12 +54,12 @@ std::string marked(const std::string& condition) {
 
 }  // namespace
 
-TEST(Filter, signs_of_no_keyboard_and_a_lone_percent_say_what_to_write) {
+TEST(Filter, errors_of_unicode_signs_and_a_lone_percent_say_what_to_write) {
     const auto says = [](const std::string& condition, const std::string& what) {
         EXPECT_TRUE(error_of(condition).starts_with(what)) << error_of(condition);
     };
     says("photons \u2265 5", "write >= for \u2265");
-    says("photons\u22655", "write >= for \u2265\n  photons\u22655\n         ^");  // one character, though three bytes
+    says("photons\u22655", "write >= for \u2265\n  photons\u22655\n         ^");  // one character of three bytes
     says("x \u2264 5", "write <= for");
     says("x \u2260 5", "write != for");
     says("2 \u00d7 x > 5", "write * for");
@@ -67,7 +67,7 @@ TEST(Filter, signs_of_no_keyboard_and_a_lone_percent_say_what_to_write) {
     says("x\u00b2 > 5", "write **2 for");
     says("x >\u00a05", "write a plain space for");
     for (const char* condition : {"photons > 5%", "5 % 3 < 1", "%", "photons % 2", "(photons > 5%)", "not 5%"}) {
-        says(condition, "a % stands in `within 10% of` alone");
+        says(condition, "a % is allowed only in `within 10% of`");
         EXPECT_EQ(marked(condition), "%") << condition;
     }
     Localizations table = ten_rows();
@@ -79,9 +79,9 @@ TEST(Filter, signs_of_no_keyboard_and_a_lone_percent_say_what_to_write) {
 TEST(Filter, comparisons_arithmetic_and_words) {
     EXPECT_EQ(rows("frame >= 7"), (Rows{7, 8, 9}));
     EXPECT_EQ(rows("photons > 200 and x < 5"), (Rows{3, 4}));
-    EXPECT_EQ(rows("x < 1 or x > 8 and frame != 9"), (Rows{0}));  // and before or
+    EXPECT_EQ(rows("x < 1 or x > 8 and frame != 9"), (Rows{0}));  // `and` binds before `or`
     EXPECT_EQ(rows("(x < 1 or x > 7) and frame != 9"), (Rows{0, 8}));
-    EXPECT_EQ(rows("not x > 1"), (Rows{0, 1}));  // not of the comparison
+    EXPECT_EQ(rows("not x > 1"), (Rows{0, 1}));  // negates the comparison
     EXPECT_EQ(rows("not not x > 8"), (Rows{9}));
     EXPECT_EQ(rows("2 < x <= 4"), (Rows{3, 4}));
     EXPECT_EQ(rows("x + 1 == 2 * 2"), (Rows{3}));
@@ -145,8 +145,8 @@ TEST(Filter, mode_is_the_densest_place) {
     std::uniform_real_distribution<double> wide(0, 1000);
     std::vector<double> values;
     for (int k = 0; k < 40'000; ++k) values.push_back(k % 4 ? narrow(random) : wide(random));
-    // Of a normal density the kernel estimate's mode has a standard error of sqrt(1 / (4 sqrt(pi) n h^3)) sigma^2 phi(0)^-1 ...;
-    // with h = 1.2 and 30,000 values in the peak that is 0.63. The uniform part has no slope.
+    // For a normal density, the kernel estimate's mode has a standard error of sqrt(1 / (4 sqrt(pi) n h^3)) sigma^2
+    // phi(0)^-1 .... With h = 1.2 and 30,000 values in the peak, that is 0.63. The uniform part has no slope.
     EXPECT_NEAR(conditions::mode(values), 130, 4 * 0.63);
     EXPECT_EQ(conditions::mode({1, 2, 2, 2, 2, 5}), 2);
     EXPECT_EQ(conditions::mode({7}), 7);
@@ -191,7 +191,7 @@ TEST(Filter, neighbors_are_counted_as_by_hand) {
     EXPECT_EQ(rows("neighbors(0.2um) == 4 and neighbors(1px) == 2").size(), 6u);
 }
 
-// Cells grew with the extent: one localization far away put all others into one cell, and each was compared with each.
+// Cells once grew with the extent: one distant localization put all others into one cell, and all pairs were compared.
 TEST(Filter, neighbors_are_counted_as_fast_if_one_is_far_away) {
     Localizations table = full_table(40'000);
     std::mt19937_64 random(6);
@@ -201,7 +201,7 @@ TEST(Filter, neighbors_are_counted_as_fast_if_one_is_far_away) {
         WholeTable whole(table);
         const std::clock_t began = std::clock();
         conditions::count_neighbors(whole, 0.5, nullptr);
-        return double(std::clock() - began) / CLOCKS_PER_SEC;  // of the process: load does not count
+        return double(std::clock() - began) / CLOCKS_PER_SEC;  // CPU time: does not depend on the load
     };
     const double near = std::min(seconds(), seconds());
     for (const float far : {1e6f, 1e12f, -3e38f}) {

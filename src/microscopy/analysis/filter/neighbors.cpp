@@ -1,5 +1,5 @@
-// Sorts localizations into square cells of the radius's edge, and looks into each cell and the eight around it. Only cells with
-// localizations exist, so that one that lies far away does not make cells larger.
+// Sorts localizations into square cells with an edge of the radius, and searches each cell and the eight around it.
+// Only cells with localizations exist, so that a distant localization does not make cells larger.
 // SPDX-License-Identifier: MIT
 #include "analysis/filter/evaluate.hpp"
 
@@ -15,7 +15,7 @@
 namespace glint::conditions {
 namespace {
 
-/// A cell's place in units of its edge: whole numbers, of any size.
+/// The position of a cell in units of its edge: whole numbers, of any size.
 struct CellPlace {
     double row, column;
     auto operator<=>(const CellPlace&) const = default;
@@ -30,7 +30,7 @@ struct Member {
 class Grid {
   public:
     Grid(TablePieces& table, double radius) : squared_(radius * radius) {
-        // A little larger, so that rounding puts nothing within the radius two cells away.
+        // Slightly larger, so that rounding never puts a neighbour two cells away.
         const double edge = radius * (1 + 1e-7);
         table.for_each([&](const Localizations& piece) {
             for (std::size_t k = 0; k < piece.size(); ++k) {
@@ -50,13 +50,13 @@ class Grid {
     std::size_t rows() const { return rows_; }
     std::size_t cells() const { return begins_.size(); }
 
-    /// The neighbours of all members of a cell.
+    /// Counts the neighbours of all members of a cell.
     void count(std::size_t cell, std::vector<std::uint32_t>& counts, const StopFlag* stop) const {
         const std::size_t begin = begins_[cell], end = cell + 1 < begins_.size() ? begins_[cell + 1] : members_.size();
         const CellPlace here = members_[begin].cell;
         for (const int step : {-1, 0, 1}) {
             const double row = here.row + step;
-            if (step != 0 && row == here.row) continue;  // so far away that there is no next row
+            if (step != 0 && row == here.row) continue;  // too far away for a next row in double precision
             const auto before = [](const Member& member, const CellPlace& at) { return member.cell < at; };
             const auto after = [](const CellPlace& at, const Member& member) { return at < member.cell; };
             const auto first =
@@ -78,7 +78,7 @@ class Grid {
     double squared_;
     std::size_t rows_ = 0;             ///< of the table
     std::vector<Member> members_;      ///< sorted by cell
-    std::vector<std::size_t> begins_;  ///< of each cell that has any
+    std::vector<std::size_t> begins_;  ///< first member of each cell
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Reads a condition by recursive descent. From the loosest to the closest: or, and, not, comparisons, + -, * /, signs, **.
+// Parses a condition by recursive descent. From the lowest to the highest precedence:
+// or, and, not, comparisons, + -, * /, signs, **.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -12,7 +13,7 @@
 namespace glint::conditions {
 namespace {
 
-constexpr int deepest = 100;  ///< levels of parentheses, signs and operations
+constexpr int deepest = 100;  ///< maximum levels of parentheses, signs and operations
 
 struct Word {
     std::string_view text;
@@ -37,7 +38,7 @@ class Parser {
         if (here().kind == Token::Kind::end) refuse(text_, here().place, "the condition is empty");
         Node whole = condition(alternatives());
         if (here().is(")")) fail("this ) has no ( before it");
-        if (here().kind != Token::Kind::end) fail("after this condition `and`, `or` or the end should come");
+        if (here().kind != Token::Kind::end) fail("`and`, `or` or the end is expected after this condition");
         if (whole.operation != Operation::all_of) return {std::move(whole)};
         return std::move(whole.operands);
     }
@@ -52,8 +53,8 @@ class Parser {
     [[noreturn]] void fail(const std::string& message) const {
         refuse(text_, here().place,
                here().is("%")
-                   ? "a % stands in `within 10% of` alone: a share is 0.1 * photons, the lowest 10 % are photons < "
-                     "percentile(photons, 10)"
+                   ? "a % is allowed only in `within 10% of`: write a share as 0.1 * photons, and the lowest 10 % as "
+                     "photons < percentile(photons, 10)"
                    : message);
     }
     [[noreturn]] void fail(const Node& node, const std::string& message) const { refuse(text_, node.place, message); }
@@ -78,15 +79,15 @@ class Parser {
     Node condition(Node given) const {
         if (!is_condition(given.operation) && here().is("%")) fail("");
         if (!is_condition(given.operation))
-            fail(given, "this is a number where a comparison is needed, as in photons > 500");
+            fail(given, "this is a number, but a comparison is needed, as in photons > 500");
         return given;
     }
     Node number(Node given) const {
-        if (is_condition(given.operation)) fail(given, "this is a condition where a number is needed");
+        if (is_condition(given.operation)) fail(given, "this is a condition, but a number is needed");
         return given;
     }
 
-    /// `part`s joined by `word`, as one node of them all.
+    /// Parses operands joined by `word` into one node.
     Node list(std::string_view word, Operation operation, Node (Parser::*part)()) {
         Node first = (this->*part)();
         if (!here().is(word)) return first;
@@ -94,7 +95,7 @@ class Parser {
         all.push_back(condition(std::move(first)));
         while (take(word)) {
             Node next = condition((this->*part)());
-            // a < b < c is a list of comparisons itself, and so is what stands in parentheses: it stays one clause
+            // A chain (a < b < c) or a list in parentheses stays one clause.
             all.push_back(std::move(next));
         }
         const TextRange place = all.front().place;
@@ -112,7 +113,7 @@ class Parser {
         return node(Operation::negation, std::move(operand), place);
     }
 
-    /// a < b <= c is a < b and b <= c; or: a within 10% of b.
+    /// Parses a < b <= c, which means a < b and b <= c, or a within 10% of b.
     Node comparison() {
         Node left = sum();
         std::vector<Node> all;
@@ -134,15 +135,15 @@ class Parser {
         return node(Operation::all_of, std::move(all), place);
     }
 
-    /// abs(left - target) <= 0.1 * abs(target), or <= a number without %.
+    /// Returns abs(left - target) <= 0.1 * abs(target), or abs(left - target) <= a number without %.
     Node within(Node left) {
         const TextRange place = here().place;
         take("within");
         Node distance = number(sum());
         if (distance.operation == Operation::negative)
-            fail(distance, "nothing is within a distance below 0: write it without the sign");
+            fail(distance, "a distance cannot be negative: write it without the sign");
         const bool is_share = take("%");
-        if (!take("of")) fail("`of` should come here, as in sx within 10% of mode");
+        if (!take("of")) fail("`of` is expected here, as in sx within 10% of mode");
         const bool is_mode = here().is("mode") && !tokens_[next_ + 1].is("(");
         Node target;
         if (is_mode) {
@@ -214,13 +215,13 @@ class Parser {
         }
         --next_;
         fail(token.kind == Token::Kind::end ? "a number or the name of a column is missing at the end"
-                                            : "a number or the name of a column should come here");
+                                            : "a number or the name of a column is expected here");
     }
 
     Node literal(const Token& token) const {
         if (here().kind == Token::Kind::name && here().place.begin == token.place.end)
             refuse(text_, {token.place.begin, here().place.end},
-                   "a number has no unit; the column's name has: lpx_nm < 20, x_um > 1.5");
+                   "numbers have no units: write the unit into the column's name, as in lpx_nm < 20 or x_um > 1.5");
         Node out = node(Operation::number, {}, token.place);
         out.number = token.number;
         return out;
@@ -229,7 +230,7 @@ class Parser {
     void close(TextRange open) {
         if (take(")")) return;
         if (here().kind == Token::Kind::end) refuse(text_, open, "this ( has no ) after it");
-        fail(here().is(",") ? "this comma stands in no function" : "`)` should come here");
+        fail(here().is(",") ? "this comma is not in a function" : "`)` is expected here");
     }
 
     Node call(const Token& name) {
@@ -237,7 +238,7 @@ class Parser {
                                         [&](const Word& word) { return word.text == name.text; });
         if (found == std::end(functions))
             refuse(text_, name.place,
-                   fmt::format("there is no function {}: there are abs, sqrt, log, min, max, percentile, mode and "
+                   fmt::format("there is no function {}. Functions: abs, sqrt, log, min, max, percentile, mode, "
                                "neighbors",
                                name.text));
         const TextRange open = here().place;
@@ -250,9 +251,10 @@ class Parser {
         const std::size_t wanted = found->operation == Operation::neighbors ? 0 : 1;
         if (is_list ? given < 2 : given != wanted)
             refuse(text_, name.place,
-                   is_list ? fmt::format("{}() compares two numbers or more; of a column it is percentile({}, {})",
-                                         name.text, "COLUMN", found->operation == Operation::smallest ? 0 : 100)
-                           : fmt::format("{}() has one argument, not {}", name.text, given));
+                   is_list
+                       ? fmt::format("{}() compares two or more numbers; for a whole column write percentile({}, {})",
+                                     name.text, "COLUMN", found->operation == Operation::smallest ? 0 : 100)
+                       : fmt::format("{}() needs one argument, not {}", name.text, given));
         close(open);
         out.place = {name.place.begin, tokens_[next_ - 1].place.end};
         return out;
@@ -266,11 +268,11 @@ class Parser {
         return all;
     }
 
-    /// The second argument of percentile().
+    /// Moves the second argument of percentile() to `number`.
     void take_share(Node& out) const {
         const bool is_number = out.operands.size() == 2 && out.operands[1].operation == Operation::number;
         if (!is_number || !(out.operands[1].number <= 100))
-            fail(out, "percentile() has a column and a number from 0 to 100, as in percentile(photons, 5)");
+            fail(out, "percentile() needs a column and a number from 0 to 100, as in percentile(photons, 5)");
         out.number = out.operands[1].number;
         out.operands.pop_back();
     }
@@ -280,7 +282,7 @@ class Parser {
         const Token number = here(), unit = number.kind == Token::Kind::end ? number : tokens_[next_ + 1];
         const bool is_unit = unit.is("nm") || unit.is("um") || unit.is("px");
         if (number.kind != Token::Kind::number || !is_unit || !(number.number > 0))
-            fail("neighbors() has a distance with its unit (nm, um, px), as in neighbors(50nm) >= 5");
+            fail("neighbors() needs a distance with its unit (nm, um, px), as in neighbors(50nm) >= 5");
         out.number = number.number, out.name = std::string(unit.text);
         next_ += 2;
         return out;

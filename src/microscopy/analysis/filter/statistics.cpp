@@ -10,15 +10,15 @@ namespace glint::conditions {
 namespace {
 
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-constexpr int steps_per_width = 16;  ///< of the grid in a kernel's width
-constexpr double reach = 5;          ///< of a kernel, in widths
-constexpr double most_steps = 1 << 20;
+constexpr int steps_per_width = 16;  ///< grid steps per kernel width
+constexpr double reach = 5;          ///< reach of a kernel, in widths
+constexpr double max_steps = 1 << 20;
 
 void keep_finite(std::vector<double>& values) {
     std::erase_if(values, [](double value) { return !std::isfinite(value); });
 }
 
-/// Of finite values, at least one; reorders them.
+/// Returns a quantile of finite values, of which there is at least one. Reorders the values.
 double quantile_of(std::vector<double>& values, double share) {
     const double place = share * double(values.size() - 1);
     const auto below = values.begin() + std::ptrdiff_t(place);
@@ -28,7 +28,7 @@ double quantile_of(std::vector<double>& values, double share) {
     return *below + part * (*std::min_element(below + 1, values.end()) - *below);
 }
 
-/// The values as weights of the grid's points, each shared by its two neighbours.
+/// Returns the values as weights of grid points. Each value is shared by its two neighbouring points.
 std::vector<double> binned(const std::vector<double>& values, double low, double step, std::size_t points) {
     std::vector<double> weights(points, 0.0);
     for (double value : values) {
@@ -40,7 +40,7 @@ std::vector<double> binned(const std::vector<double>& values, double low, double
     return weights;
 }
 
-/// The grid's point of the highest density, refined by the parabola through its neighbours.
+/// Returns the grid point of the highest density, refined by the parabola through its neighbours.
 double peak_of(const std::vector<double>& weights) {
     std::vector<double> kernel;
     for (int k = 0; k <= int(reach * steps_per_width); ++k)
@@ -73,10 +73,10 @@ double mode(std::vector<double> values) {
     const double middle = quantile_of(values, 0.5);
     const double lower = quantile_of(values, 0.25), range = quantile_of(values, 0.75) - lower;
     const double width = 0.9 * range / 1.34 * std::pow(double(values.size()), -0.2), step = width / steps_per_width;
-    if (!(step > 0) || !std::isfinite(range) || middle + step == middle) return middle;  // half of them are one value
+    if (!(step > 0) || !std::isfinite(range) || middle + step == middle) return middle;  // half of the values are equal
     const auto [least, most] = std::minmax_element(values.begin(), values.end());
-    const double low = std::max(*least - width, middle - 0.4 * most_steps * step);
-    const double high = std::min(*most + width, middle + 0.4 * most_steps * step);
+    const double low = std::max(*least - width, middle - 0.4 * max_steps * step);
+    const double high = std::min(*most + width, middle + 0.4 * max_steps * step);
     const std::vector<double> weights = binned(values, low, step, std::size_t((high - low) / step) + 2);
     return low + step * peak_of(weights);
 }

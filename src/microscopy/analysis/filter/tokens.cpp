@@ -23,16 +23,16 @@ bool begins_name(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || static_cast<unsigned char>(c) >= 0x80;
 }
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-/// Of a character in UTF-8, but its first byte.
+/// Returns whether the byte continues a UTF-8 character.
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
 using Signs = std::span<const std::pair<std::string_view, std::string_view>>;
-/// What other languages write, and what is written here.
+/// Symbols of other languages, and their equivalents in conditions.
 constexpr std::pair<std::string_view, std::string_view> others[] = {
     {"&&", "and"}, {"||", "or"}, {"&", "and"}, {"|", "or"}, {"!", "not"}, {"~", "not"},
     {"<>", "!="},  {"^", "**"},  {"=", "=="},  {"[", "("},  {"]", ")"},
 };
-/// The same of signs that are no ASCII, which would else be letters of names.
+/// The same for signs beyond ASCII, which would otherwise count as letters of names.
 constexpr std::pair<std::string_view, std::string_view> signs[] = {
     {"\u2265", ">="},
     {"\u2a7e", ">="},
@@ -73,7 +73,7 @@ Token number_at(std::string_view text, std::size_t begin) {
     token.place.end = std::size_t(end - text.data());
     if (error != std::errc()) {
         token.place.end = std::max(token.place.end, begin + 1);
-        refuse(text, token.place, "this number is none, or beyond what doubles hold");
+        refuse(text, token.place, "this is not a number, or it is beyond the range of a double");
     }
     token.text = text.substr(begin, token.place.end - begin);
     return token;
@@ -81,7 +81,7 @@ Token number_at(std::string_view text, std::size_t begin) {
 
 Token quoted_at(std::string_view text, std::size_t begin) {
     const std::size_t end = text.find('`', begin + 1);
-    if (end == text.npos) refuse(text, {begin, text.size()}, "the name that begins here has no second `");
+    if (end == text.npos) refuse(text, {begin, text.size()}, "the name that begins here has no closing `");
     return {Token::Kind::quoted_name, {begin, end + 1}, text.substr(begin + 1, end - begin - 1), 0};
 }
 
@@ -94,7 +94,7 @@ Token symbol_at(std::string_view text, std::size_t begin) {
             if (text.substr(begin, theirs.size()) == theirs)
                 refuse(text, {begin, begin + theirs.size()}, fmt::format("write {} for {}", ours, theirs));
     refuse(text, {begin, begin + 1},
-           "no condition has this character; a column of such a name is written in `backquotes`");
+           "conditions cannot contain this character; write a column of such a name in `backquotes`");
 }
 
 }  // namespace
@@ -120,7 +120,8 @@ bool is_name(std::string_view text) { return !text.empty() && name_end(text, 0) 
 
 std::vector<Token> tokens_of(std::string_view text) {
     if (text.size() > longest_text)
-        throw OptionError(fmt::format("a condition of {} bytes, more than the limit of {}", text.size(), longest_text));
+        throw OptionError(
+            fmt::format("a condition has {} bytes, more than the limit of {}", text.size(), longest_text));
     std::vector<Token> tokens;
     for (std::size_t k = 0; k < text.size(); k = tokens.back().place.end) {
         while (k < text.size() && is_blank(text[k])) ++k;

@@ -28,7 +28,7 @@ enum class Operation {
     times,
     over,
     power,
-    // Conditions; 1 where they hold, else 0.
+    // Conditions: 1 if they hold, else 0.
     less,
     less_equal,
     greater,
@@ -46,11 +46,11 @@ struct Node {
     TextRange place;
     std::vector<Node> operands;
     double number = 0;
-    std::string name;  ///< of a column; the unit of neighbors' length
+    std::string name;  ///< of a column; for neighbors, the unit of the distance
     int height = 0;    ///< levels below
 };
 
-/// The clauses of a condition, which `and` joins. Throws OptionError, pointing to the place.
+/// Returns the clauses of a condition, which are joined by `and`. Throws OptionError, which points to the place.
 std::vector<Node> parse(std::string_view text);
 
 }  // namespace glint::conditions

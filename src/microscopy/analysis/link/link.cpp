@@ -19,10 +19,10 @@
 namespace glint {
 namespace {
 
-constexpr std::uint32_t longest_gap = 20;              // that is tried
-constexpr double least_radius = 2.5, most_radius = 5;  // that is chosen, in true standard deviations
-constexpr double usual_radius = 4;                     // where the data cannot tell
-constexpr double least_true_pairs = 50;                // below it the data cannot tell
+constexpr std::uint32_t longest_gap = 20;           // longest gap that is tried
+constexpr double min_radius = 2.5, max_radius = 5;  // limits of the choice, in true standard deviations
+constexpr double default_radius = 4;                // if the data do not determine it
+constexpr double min_true_pairs = 50;               // minimum for a choice from the data
 
 /// Survival function and density of chi squared with 2 or 3 degrees of freedom.
 double chi2_above(double x, int dims) {
@@ -34,8 +34,8 @@ double chi2_density(double x, int dims) {
 }
 constexpr double chi2_median[] = {0, 0.4549, 1.3863, 2.3660};
 
-/// What distances say: how many pairs of consecutive frames are one blink, how much farther apart than their precisions say, and how
-/// many pairs a unit of squared distance are chance.
+/// Statistics of distances in consecutive frames: the number of pairs that are one blink, and the factor between
+/// squared distances and what precisions predict.
 struct Scatter {
     double true_pairs = 0, scale2 = 1;
     bool is_known = false;
@@ -44,7 +44,7 @@ struct Scatter {
 Scatter scatter_of(const DistanceCounts& counts, int dims) {
     double total = 0;
     for (std::size_t bin = 0; bin < counts.next.size(); ++bin) total += counts.next[bin] - counts.far[bin];
-    if (!(total >= least_true_pairs)) return {std::max(total, 0.0), 1, false};
+    if (!(total >= min_true_pairs)) return {std::max(total, 0.0), 1, false};
     double sum = 0;
     for (std::size_t bin = 0; bin < counts.next.size(); ++bin) {
         const double more = counts.next[bin] - counts.far[bin];
@@ -57,33 +57,35 @@ Scatter scatter_of(const DistanceCounts& counts, int dims) {
     return {total, 1, false};
 }
 
-/// Where a link is as likely wrong as right (eq. 13.2). A row is taken wrongly only by a track that ends before it and if it begins
-/// one, so pairs of chance count with the squared share of rows that end a track.
+/// Returns the radius at which a link is as likely wrong as right (eq. 13.2). A row is linked wrongly only by a track
+/// that ends before it, and only if the row begins a track. Chance pairs therefore count with the squared share of rows
+/// that end a track.
 double best_radius(const DistanceCounts& counts, const Scatter& scatter, std::size_t rows, int dims) {
     const double ends = std::clamp(1 - scatter.true_pairs / double(std::max<std::size_t>(rows, 1)), 0.02, 1.0);
     const double scale = std::sqrt(scatter.scale2);
-    for (double radius = least_radius; radius < most_radius; radius += 0.05) {
+    for (double radius = min_radius; radius < max_radius; radius += 0.05) {
         const double d2 = radius * radius * scatter.scale2;
         const std::size_t bin = std::min(counts.far.size() - 1, std::size_t(d2 / DistanceCounts::bin));
-        // Chance, smoothed: in two dimensions it is the same at all squared distances, in three it grows with the distance.
+        // The smoothed density of chance pairs. In two dimensions it is the same at all squared distances, in three it
+        // grows with the distance.
         const double near = std::accumulate(counts.far.begin(), counts.far.begin() + std::ptrdiff_t(bin) + 1, 0.0) /
                             (double(bin + 1) * DistanceCounts::bin) * (dims == 3 ? 1.5 : 1);
         if (scatter.true_pairs * chi2_density(radius * radius, dims) / scatter.scale2 < near * ends * ends)
             return radius * scale;
     }
-    return most_radius * scale;
+    return max_radius * scale;
 }
 
-/// Expected numbers of links that should be to another candidate: of a track or a row that had no other one, and of two tracks that got
-/// each other's rows.
+/// Expected numbers of links that should go to another candidate. `taken`: one track or one row is then left over.
+/// `exchanged`: two tracks got each other's rows.
 struct Doubts {
     double taken = 0, exchanged = 0;
 };
 
-/// Tracks that may go on, and the rows of a frame, by x.
+/// Assigns the rows of each frame to open tracks. Both are sorted by x.
 class Linker {
   public:
-    /// `goes_on`: logarithms of the odds that a track goes on, by the frames since its last row; [0] unused.
+    /// `goes_on`: logarithms of the odds that a track continues, by the frames since its last row; [0] unused.
     Linker(const LinkRows& rows, double radius, double scale2, bool is_fixed, std::vector<double> goes_on)
         : rows_(rows),
           radius_(radius),
@@ -93,7 +95,7 @@ class Linker {
           goes_on_(std::move(goes_on)),
           track_(rows.size()) {}
 
-    /// The track of each row of `rows`.
+    /// Returns the track of each row of `rows`. Throws Cancelled after `stop`.
     std::vector<std::uint32_t> run(const Progress& progress, const StopFlag* stop) {
         for (std::size_t k = 0; k < rows_.frames.size(); ++k) {
             if (k % 256 == 0) {
@@ -109,11 +111,11 @@ class Linker {
 
   private:
     struct Track {
-        LinkRow mean;  ///< weighted; its variances are those of the mean
+        LinkRow mean;  ///< weighted mean, with its variances
         std::uint32_t number, last;
     };
     struct Pair {
-        int track, row;  ///< of open_; of the frame
+        int track, row;  ///< indices in open_, and in the frame
         double d2;
     };
 
@@ -121,7 +123,7 @@ class Linker {
         const std::uint32_t now = rows_.frames[k];
         std::erase_if(open_, [&](const Track& track) { return now - track.last > gap_ + 1; });
         const std::size_t begin = rows_.begin[k], count = rows_.begin[k + 1] - begin;
-        find_pairs(begin, count, rows_.most_var_x[k]);
+        find_pairs(begin, count, rows_.max_var_x[k]);
         of_row_.assign(count, -1);
         match(begin, count, now);
         for (std::size_t j = 0; j < count; ++j) {
@@ -140,15 +142,15 @@ class Linker {
         });
     }
 
-    void find_pairs(std::size_t begin, std::size_t count, double most_row_var) {
+    void find_pairs(std::size_t begin, std::size_t count, double max_row_var) {
         pairs_.clear();
-        double most_track_var = 0;
-        for (const Track& track : open_) most_track_var = std::max(most_track_var, track.mean.var_x);
-        const double reach = radius_ * std::sqrt(most_row_var + most_track_var);
+        double max_track_var = 0;
+        for (const Track& track : open_) max_track_var = std::max(max_track_var, track.mean.var_x);
+        const double reach = radius_ * std::sqrt(max_row_var + max_track_var);
         std::size_t low = 0;
         for (std::size_t j = 0; j < count; ++j) {
             const LinkRow row = rows_.at(begin + j);
-            const double own = radius_ * std::sqrt(row.var_x + most_track_var);
+            const double own = radius_ * std::sqrt(row.var_x + max_track_var);
             while (low < open_.size() && open_[low].mean.x < row.x - reach) ++low;
             for (std::size_t t = low; t < open_.size() && open_[t].mean.x <= row.x + own; ++t)
                 if (const double d2 = scaled_distance2(row, open_[t].mean, rows_.with_z); d2 <= radius_ * radius_)
@@ -156,7 +158,7 @@ class Linker {
         }
     }
 
-    /// Pairs of which neither has another choice, which are most, are taken; the others go to the assignment.
+    /// Links pairs whose track and row have no other candidate: the majority. The others go to the assignment.
     void match(std::size_t begin, std::size_t count, std::uint32_t now) {
         choices_of_track_.assign(open_.size(), 0), choices_of_row_.assign(count, 0);
         for (const Pair& pair : pairs_)
@@ -183,7 +185,7 @@ class Linker {
         count_doubts(begin, now);
     }
 
-    /// Adds the probabilities that pairs which were not taken are the right ones, by the likelihoods of both choices.
+    /// Adds the probabilities that pairs that were not linked are the right ones, from the likelihoods of both choices.
     void count_doubts(std::size_t begin, std::uint32_t now) {
         row_of_track_.assign(open_.size(), -1);
         for (std::size_t j = 0; j < of_row_.size(); ++j)
@@ -195,7 +197,7 @@ class Linker {
         for (const Pair& pair : pairs_) {
             const int taken_track = of_row_[std::size_t(pair.row)], taken_row = row_of_track_[std::size_t(pair.track)];
             if (taken_track == pair.track) continue;
-            double more = pair.d2;  // what the other choice costs more
+            double more = pair.d2;  // additional cost of the other choice
             if (taken_track >= 0) more -= distance(taken_track, pair.row);
             if (taken_row >= 0) more -= distance(pair.track, taken_row);
             const bool is_exchange = taken_track >= 0 && taken_row >= 0;
@@ -205,14 +207,14 @@ class Linker {
             const double chance = 1 / (1 + std::exp(std::clamp(more, -50.0, 50.0)));
             if (!is_exchange)
                 doubts_.taken += chance;
-            else  // of which both pairs are counted, if both are within the radius
+            else  // visited twice if both of its pairs are within the radius
                 doubts_.exchanged += other <= radius_ * radius_ ? chance : 2 * chance;
         }
     }
 
     void add(Track& track, const LinkRow& row, std::uint32_t now) const {
         const auto axis = [&](double& mean, double& var, double x, double x_var) {
-            if (is_fixed_) {  // a radius in nm is one between the last two
+            if (is_fixed_) {  // a radius in nm is measured from the last row
                 mean = x;
                 return;
             }
@@ -233,43 +235,43 @@ class Linker {
     std::vector<std::uint32_t> track_;
     std::size_t tracks_ = 0;
     Doubts doubts_;
-    std::vector<Track> open_;  // by x
+    std::vector<Track> open_;  // sorted by x
     std::vector<Pair> pairs_;
     std::vector<int> of_row_, choices_of_track_, choices_of_row_, number_of_track_, row_of_track_, rows_of_rest_,
         tracks_of_rest_;
 };
 
 void check(const Localizations& table, const LinkOptions& options) {
-    if (table.pixel_size_nm <= 0) throw OptionError("links need the pixel size, which the table does not say");
+    if (table.pixel_size_nm <= 0) throw OptionError("linking needs the pixel size, which the table does not contain");
     if (options.radius_sigma < 0 || options.radius_nm < 0 || !std::isfinite(options.radius_sigma + options.radius_nm))
-        throw OptionError(fmt::format("the radius of links is {:g}; it must be above 0",
+        throw OptionError(fmt::format("the linking radius is {:g}; it must be above 0",
                                       options.radius_nm != 0 ? options.radius_nm : options.radius_sigma));
-    constexpr double least_nm = 1e-3, most_nm = 1e9, most_sigma = 1e6;
-    if ((options.radius_nm > 0 && options.radius_nm < least_nm) || options.radius_nm > most_nm ||
-        options.radius_sigma > most_sigma)
+    constexpr double min_nm = 1e-3, max_nm = 1e9, max_sigma = 1e6;
+    if ((options.radius_nm > 0 && options.radius_nm < min_nm) || options.radius_nm > max_nm ||
+        options.radius_sigma > max_sigma)
         throw OptionError(fmt::format("a radius of {:g} {}: give {:g} to {:g} nm, or at most {:g} standard deviations",
                                       options.radius_nm > 0 ? options.radius_nm : options.radius_sigma,
-                                      options.radius_nm > 0 ? "nm" : "standard deviations", least_nm, most_nm,
-                                      most_sigma));
+                                      options.radius_nm > 0 ? "nm" : "standard deviations", min_nm, max_nm, max_sigma));
     if (options.radius_sigma > 0 && options.radius_nm > 0)
-        throw OptionError("links have a radius in standard deviations or one in nm, not both");
+        throw OptionError("give the linking radius in standard deviations or in nm, not both");
     if (options.gap < LinkOptions::auto_gap)
-        throw OptionError(fmt::format("the gap of links is {} frames; it must be 0 or more", options.gap));
+        throw OptionError(fmt::format("the linking gap is {} frames; it must be 0 or more", options.gap));
 }
 
-/// Dark frames that more blinks have than unrelated blinks begin after (eq. 13.3), and the links that a longer gap would have made.
+/// Returns the largest number of dark frames after which more pairs are one blink than are chance (eq. 13.3).
 int best_gap(const GapCounts& counts) {
     int gap = 0;
     for (std::size_t lag = 2; lag < counts.at_lag.size(); ++lag) {
         const double n = counts.at_lag[lag];
         const double chance = counts.chance[lag];
-        if (n < 2 * chance || n - chance <= 3 * std::sqrt(n + chance)) break;  // no pairs are no blinks
+        if (n < 2 * chance || n - chance <= 3 * std::sqrt(n + chance)) break;  // also if there are no pairs
         gap = int(lag) - 1;
     }
     return gap;
 }
 
-/// For each number of frames since a track's last row, up to the gap and one: the logarithm of the odds that it goes on there.
+/// Returns the logarithms of the odds that a track continues, by the number of frames since its last row. [0] is not
+/// used; the last element is for `gap` + 1 frames.
 std::vector<double> odds_of_going_on(const GapCounts& counts, int gap, double rows) {
     const auto log_odds = [](double share) {
         const double within = std::clamp(share, 1e-4, 1 - 1e-4);
@@ -283,8 +285,8 @@ std::vector<double> odds_of_going_on(const GapCounts& counts, int gap, double ro
     return odds;
 }
 
-/// Links over more dark frames than `gap`: those that are counted, as far as they stand out from chance, and those beyond, if their
-/// numbers go on falling as they do up to there. `links`: without gaps.
+/// Returns the number of links over more dark frames than `gap`: counted links at lags that exceed chance, plus an
+/// extrapolation of their decrease. `links` is the number of links without gaps.
 double longer_links(const GapCounts& counts, int gap, double links) {
     const auto last = std::size_t(best_gap(counts)) + 1;  // a lag of 1 is no gap
     const auto pairs = [&](std::size_t from, std::size_t to) {
@@ -297,24 +299,24 @@ double longer_links(const GapCounts& counts, int gap, double links) {
     const std::size_t next = std::size_t(gap) + 2;
     const auto longer = [&](std::size_t span) {
         const double end = pairs(last - span + 1, last), before = pairs(last - 2 * span + 1, last - span);
-        constexpr double steepest = 0.95;  // beyond it a series has no end that these lags could tell
+        constexpr double steepest = 0.95;  // a slower decrease cannot be extrapolated
         const double ratio = std::clamp(end / before, 0.0, steepest), tail = end * ratio / (1 - ratio);
         if (next > last) return tail * std::pow(ratio, double(next - last - 1) / double(span));
         return pairs(next, last) + tail;
     };
-    // With and without the lag of 1: a sum of geometric series falls the more slowly the later, and how often blinks pause says nothing of
-    // how long.
+    // Estimates with and without the lag of 1, and uses the larger one. A sum of geometric series falls more slowly the
+    // later it is. How often blinks pause does not determine how long they pause.
     constexpr std::size_t longest_span = 5;
     return std::max(longer(std::clamp<std::size_t>(last / 2, 1, longest_span)),
                     longer(std::clamp<std::size_t>((last - 1) / 2, 1, longest_span)));
 }
 
-/// Expected mistakes of links, of what `count_gaps` found before gaps were linked.
+/// Expected numbers of wrong and of missed links.
 struct Mistakes {
     double wrong = 0, missed = 0;
 };
 
-/// `beyond_radius`: links that the radius excludes.
+/// `counts` are those without gaps. `beyond_radius`: links that the radius excludes.
 Mistakes expected_mistakes(const GapCounts& counts, int gap, const Doubts& doubts, double beyond_radius, double links,
                            double rows) {
     double resumed = 0, dark = 0;
@@ -323,19 +325,20 @@ Mistakes expected_mistakes(const GapCounts& counts, int gap, const Doubts& doubt
         resumed += pairs, dark += double(lag - 1) * pairs;
     }
     const double longer = longer_links(counts, gap, rows - counts.ends);
-    // An end or a start within a blink is none once gaps are linked, and of the others' links only those are chance.
+    // The share of ends that remain ends once gaps are linked. Only their links are chance.
     const double final = counts.ends > 0 ? std::clamp(1 - resumed / counts.ends, 0.0, 1.0) : 1;
-    // A blink that begins in a dark frame of another, which it is taken for.
+    // Blinks that begin in a dark frame of another blink and are taken for it.
     const double in_the_dark = counts.ends > 0 ? counts.far * final * std::max(dark, 0.0) / counts.ends : 0;
-    // A row in the track of another blink that goes on has a wrong link before it and, if that goes on, one after it.
+    // A row in the track of another blink has a wrong link before it. If the track continues, it has another one after
+    // it.
     const double of_row = 1 + (rows > 0 ? links / rows : 0);
     const double mixed = doubts.taken + of_row * doubts.exchanged;
-    // So has a row beyond the radius, whose track goes on without it if it has gaps.
+    // A row beyond the radius also counts twice if gaps let its track continue without it.
     return {mixed + counts.far * final * final * (gap + 1) + in_the_dark,
             mixed + (gap > 0 ? of_row : 1) * beyond_radius + longer + in_the_dark};
 }
 
-/// Half of all precisions are better.
+/// Returns the radius in nm for the median precision.
 double median_radius_nm(const LinkRows& rows, double radius) {
     if (rows.size() == 0) return 0;
     std::vector<double> sigma;
@@ -357,8 +360,8 @@ Links link(const Localizations& table, const LinkOptions& options) {
     if (options.stop && *options.stop) throw Cancelled("linking was stopped");
     if (rows.size() == 0 && table.size() > 0)
         throw InputError(
-            fmt::format("none of the {} rows has a position that is a number and precisions above 0, so "
-                        "nothing can be linked; a radius in nm (`radius=30nm`) needs no precisions",
+            fmt::format("none of the {} rows has a finite position and precisions above 0, so nothing can "
+                        "be linked; a radius in nm (`radius=30nm`) needs no precisions",
                         table.size()));
     Links out;
     out.unlinkable = table.size() - rows.size();
@@ -369,7 +372,7 @@ Links link(const Localizations& table, const LinkOptions& options) {
     double radius = is_fixed ? 1 : options.radius_sigma;
     if (out.is_radius_chosen)
         radius = scatter.is_known && distances.has_far ? best_radius(distances, scatter, rows.size(), rows.dims())
-                                                       : usual_radius;
+                                                       : default_radius;
     out.radius_sigma = is_fixed ? 0 : radius;
     out.radius_nm = is_fixed ? options.radius_nm : median_radius_nm(rows, radius);
 
@@ -407,7 +410,7 @@ Links link(const Localizations& table, const LinkOptions& options) {
 
 std::string chance_warning(const Links& links) {
     constexpr double much = 0.1;
-    const double share = links.false_links / double(links.links);  // NaN if there are no links, or it is not known
+    const double share = links.false_links / double(links.links);  // NaN without links, or if false_links is unknown
     return share > much ? fmt::format("{:.0f} % of the links are expected to be chance", 100 * share) : "";
 }
 

@@ -1,4 +1,4 @@
-// Links against simulated blinks whose molecules are known.
+// Tests of links with simulated blinks whose molecules are known.
 // SPDX-License-Identifier: MIT
 #include "glint/link.hpp"
 
@@ -23,11 +23,11 @@ namespace {
 
 struct Blinks {
     Localizations table;
-    std::vector<int> blink;  ///< of each row
+    std::vector<int> blink;  ///< blink of each row
 };
 
-/// Blinks of `length` frames in the mean at random places, each localization with the variance `a_nm2` + `b` CRLB along each axis; of
-/// these, `dark` of the frames within are not seen.
+/// Blinks of `length` frames on average, at random places. Localizations have the variance `a_nm2` + `b` CRLB along
+/// each axis. The share `dark` of the frames within a blink is not seen.
 Blinks simulate_blinks(int blinks, double a_nm2 = 0, double b = 1, double dark = 0, bool with_z = false,
                        double length = 4) {
     std::mt19937_64 random(7);
@@ -71,7 +71,7 @@ struct Mistakes {
     int wrong = 0, missed = 0;
 };
 
-/// Successive rows of a track that are not of one blink, and of a blink that are not of one track.
+/// Counts successive rows of a track that are not one blink, and of a blink that are not one track.
 Mistakes mistakes(const Blinks& blinks, const Links& links) {
     const auto count = [&](auto group, auto other) {
         std::vector<std::size_t> order(blinks.blink.size());
@@ -89,7 +89,7 @@ Mistakes mistakes(const Blinks& blinks, const Links& links) {
     return {count(track, blink), count(blink, track)};
 }
 
-/// A count with the given expectation stays within five standard deviations of Poisson's law, but for one in a million.
+/// Expects a count within five standard deviations of Poisson's law. Chance exceeds this limit once in a million.
 void expect_poisson(double count, double expected) { EXPECT_NEAR(count, expected, 5 * std::sqrt(expected) + 5); }
 
 }  // namespace
@@ -117,14 +117,14 @@ TEST(Link, mistakes_are_known_in_crowds) {
         const Links links = link(blinks.table);
         const Mistakes found = mistakes(blinks, links);
         EXPECT_GT(found.wrong, 50);
-        // A fifth beside what chance does: the likelihoods of choices are approximate.
+        // The tolerance is a fifth, plus chance: the likelihoods of choices are approximate.
         EXPECT_NEAR(found.wrong, links.false_links, 0.2 * links.false_links + 4 * std::sqrt(links.false_links));
         EXPECT_NEAR(found.missed, links.missed_links, 0.2 * links.missed_links + 4 * std::sqrt(links.missed_links));
     }
 }
 
-TEST(Link, gap_is_taken_from_the_data) {
-    // A frame is dark with the probability 0.1, so that gaps of one frame are common; of two, 1 % of links.
+TEST(Link, gap_is_chosen_from_the_data) {
+    // A frame is dark with the probability 0.1. Gaps of one frame are therefore common; 1 % of links have two.
     const Blinks blinks = simulate_blinks(20000, 0, 1, 0.1, false, 8);
     const Links links = link(blinks.table);
     EXPECT_GE(links.gap, 1);
@@ -160,7 +160,7 @@ TEST(Link, merged_rows_are_as_precise_as_they_state) {
     EXPECT_EQ(photons, 100.0 * n);
     EXPECT_TRUE(merged.extra.at("n").is_integer && merged.extra.at("len").is_integer &&
                 merged.extra.at("track").is_integer);
-    // Two halves of each long blink, merged apart, differ by as much as both precisions say.
+    // Two halves of each long blink, merged separately, differ by as much as both precisions predict.
     std::vector<std::uint32_t> halves(links.track);
     std::map<std::uint32_t, std::vector<std::size_t>> of_track;
     for (std::size_t row = 0; row < halves.size(); ++row) of_track[links.track[row]].push_back(row);
@@ -178,8 +178,8 @@ TEST(Link, merged_rows_are_as_precise_as_they_state) {
     for (const auto& [p, q] : pairs)
         sum +=
             std::pow(split.x_px[p] - split.x_px[q], 2) / (std::pow(split.lpx_px[p], 2) + std::pow(split.lpx_px[q], 2));
-    const double count =
-        double(pairs.size());  // squares of standard normal numbers; 1 % of wrong links and of the errors of A and B
+    // Squares of standard normal numbers. 0.03 allows for 1 % of wrong links, and for the errors of A and B.
+    const double count = double(pairs.size());
     EXPECT_NEAR(sum / count, 1, 4 * std::sqrt(2 / count) + 0.03);
 }
 
@@ -229,7 +229,7 @@ TEST(Link, links_of_links_count_localizations) {
     options.radius_nm = 30, options.gap = 0;
     const Localizations once = merge_tracks(table, link(table, options));
     EXPECT_EQ(once.extra.at("n").values, (std::vector<double>{2, 2, 1}));
-    options.gap = 3;  // from the first frame of a row to that of the next
+    options.gap = 3;  // counted between the first frames of two rows
     const Localizations twice = merge_tracks(once, link(once, options));
     EXPECT_EQ(twice.extra.at("n").values, (std::vector<double>{4, 1}));
     EXPECT_EQ(twice.extra.at("len").values, (std::vector<double>{6, 1}));
@@ -249,7 +249,7 @@ TEST(Link, rows_without_a_precision_are_kept_and_counted) {
     EXPECT_THROW(link(table, options), InputError);
 }
 
-TEST(Link, what_is_no_number_and_empty_tables_are_no_trouble) {
+TEST(Link, accepts_nan_and_empty_tables) {
     Localizations table;
     table.pixel_size_nm = 100;
     EXPECT_EQ(link(table, {.radius_sigma = 4, .radius_nm = 0, .gap = 1, .progress = {}, .stop = nullptr}).tracks, 0u);
@@ -282,7 +282,7 @@ TEST(Link, z_without_its_precision_is_carried_but_not_linked_by) {
         for (std::size_t k = 0; k < sum.size(); ++k) ASSERT_NEAR(merged.z_nm[k], sum[k] / rows[k], 1e-4);
         EXPECT_NE(merged.history.back().find("x and y alone"), std::string::npos);
     }
-    // A radius in nm is one in x, y and z.
+    // A radius in nm applies to x, y and z.
     LinkOptions options;
     options.radius_nm = 30;
     EXPECT_TRUE(link(without_precision, options).uses_z);
@@ -290,7 +290,7 @@ TEST(Link, z_without_its_precision_is_carried_but_not_linked_by) {
 
 namespace {
 
-/// Makes every fiftieth row one of track 0, which then keeps the others from being complete first; no track loses all rows.
+/// Assigns every fiftieth row to track 0, so that its range is not the first to be complete. No track loses all rows.
 void add_long_track(Links& links) {
     std::vector<int> rows(links.tracks);
     for (const std::uint32_t track : links.track) ++rows[track];
@@ -314,7 +314,7 @@ TEST(Link, tables_in_pieces_are_linked_as_whole_ones) {
         Links links = link(*table);
         for (const bool has_bead : {false, true}) {
             if (has_bead) add_long_track(links);
-            for (const std::size_t bytes : {std::size_t{1}, std::size_t{20000}, usual_piece_bytes}) {
+            for (const std::size_t bytes : {std::size_t{1}, std::size_t{20000}, default_piece_bytes}) {
                 test::CutTable cut(*table, 701);
                 const auto merged = merged_pieces(cut, links, bytes);
                 test::expect_same(test::joined(*merged), merge_tracks(*table, links));
@@ -352,7 +352,7 @@ TEST(Link, one_visit_suffices_in_the_order_of_frames) {
     test::joined(*merged_pieces(counted, links, table.size() * row_bytes(table) / 4));
     EXPECT_EQ(counted.visits, 1);
 }
-TEST(Link, tells_of_a_table_that_is_linked_already) {
+TEST(Link, warns_of_a_table_that_is_linked_already) {
     const Blinks blinks = simulate_blinks(200);
     const Links links = link(blinks.table);
     EXPECT_EQ(linked_warning(blinks.table), "");
@@ -362,7 +362,8 @@ TEST(Link, tells_of_a_table_that_is_linked_already) {
     for (const auto& [first, second] : {std::pair(blinks.table, linked), std::pair(linked, blinks.table)})
         EXPECT_NE(linked_warning(merge(std::array{first, second}, FramesOfMerged::as_they_are)), "");
     linked.history.clear();
-    EXPECT_NE(linked_warning(linked), "") << "n and len, as Picasso's, or of a CSV, which has no history";
+    EXPECT_NE(linked_warning(linked), "")
+        << "n and len suffice, as in Picasso's tables, or in a CSV, which has no history";
     linked.extra.erase("len");
     EXPECT_EQ(linked_warning(linked), "");
 }

@@ -16,7 +16,7 @@ void require_own_links(bool are_own) {
     if (!are_own) throw OptionError(links_of_another_table);
 }
 
-/// Localizations of each track, as earlier links counted them.
+/// Returns the number of localizations of each track. Rows that earlier links merged count as several.
 std::vector<double> localizations_of_tracks(TablePieces& table, const Links& links) {
     std::vector<double> sums(links.tracks);
     std::size_t before = 0;
@@ -43,12 +43,12 @@ Localizations with_track(const Localizations& piece, std::size_t before, const L
     return out;
 }
 
-/// Tracks from first to last, which is not among them, and the rows that these have together.
+/// The tracks from `first` to before `last`, and the number of their rows.
 struct TrackRange {
     std::size_t first, last, rows;
 };
 
-/// Ranges of at most `most` rows, but for a track that has more.
+/// Divides the tracks into ranges of at most `most` rows. A track with more rows is a range by itself.
 std::vector<TrackRange> ranges_of_tracks(const Links& links, std::size_t most) {
     std::vector<std::size_t> sizes(links.tracks);
     for (const std::uint32_t track : links.track) ++sizes.at(track);
@@ -60,7 +60,7 @@ std::vector<TrackRange> ranges_of_tracks(const Links& links, std::size_t most) {
     return ranges;
 }
 
-/// Rows of a range that are there already, and the track of each, from 0.
+/// The rows of a range that were read so far, and the track of each within the range.
 struct RowsOfRange {
     Localizations rows;
     std::vector<std::uint32_t> track;
@@ -71,8 +71,8 @@ class MergedTracks final : public TablePieces {
     MergedTracks(TablePieces& table, const Links& links, std::size_t piece_bytes)
         : table_(table),
           links_(links),
-          most_rows_(piece_bytes / row_bytes(table.like())),
-          ranges_(ranges_of_tracks(links, most_rows_ / at_once)) {
+          max_rows_(piece_bytes / row_bytes(table.like())),
+          ranges_(ranges_of_tracks(links, max_rows_ / at_once)) {
         constexpr std::array<std::size_t, 1> first_row{};
         like_ = track_of(
             select(table.like(), std::span(first_row).first(std::min<std::size_t>(table.like().size(), 1))), links);
@@ -84,15 +84,15 @@ class MergedTracks final : public TablePieces {
     }
     Localizations example() const override {
         Links links = links_;
-        links.uses_z = true;  // of rows that have its precision
-        return track_of(example_of(table_), links);
+        links.uses_z = true;  // as for rows with a precision of z
+        return track_of(make_example(table_), links);
     }
 
   private:
     static constexpr std::size_t at_once = 8;  // ranges whose rows fit into memory together
 
-    /// Visits the table once and hands on merged ranges from `next` on. Rows of ranges that are not complete wait, and where these are too
-    /// many, the last ranges are left to another visit. Returns the first that is left.
+    /// Visits the table once and passes merged ranges from `next` on to `visit`. Rows of incomplete ranges wait. If too
+    /// many rows wait, the last ranges are left to another visit. Returns the first range that is left.
     std::size_t visit_from(std::size_t next, const Visit& visit) {
         constexpr std::size_t some = 1 << 16;
         std::map<std::size_t, RowsOfRange> waiting;
@@ -107,7 +107,7 @@ class MergedTracks final : public TablePieces {
                     visit(merged(waiting.begin()->second, ranges_[next]));
                     rows -= ranges_[next].rows, waiting.erase(waiting.begin());
                 }
-                while (rows > most_rows_ && waiting.size() > 1) {
+                while (rows > max_rows_ && waiting.size() > 1) {
                     end = waiting.rbegin()->first;
                     rows -= waiting.rbegin()->second.track.size(), waiting.erase(end);
                 }
@@ -118,7 +118,7 @@ class MergedTracks final : public TablePieces {
         return next;
     }
 
-    /// The row, or none, as a track.
+    /// Returns the row, or an empty table, as a merged track.
     static Localizations track_of(const Localizations& row, const Links& links) {
         return merged_rows(row, std::vector<std::uint32_t>(row.size()), row.size(), 0, links);
     }
@@ -131,7 +131,8 @@ class MergedTracks final : public TablePieces {
         return merged_rows(of.rows, of.track, range.last - range.first, range.first, links_);
     }
 
-    /// Adds those of the rows of `piece` from `first` on, whose tracks are `tracks`, that are of the ranges `next` to `end`. Returns how many.
+    /// Adds rows of `piece` to the ranges `next` to `end`. `tracks` are the tracks of its rows from `first` on. Returns
+    /// the number of rows added.
     std::size_t add_rows(const Localizations& piece, std::size_t first, std::span<const std::uint32_t> tracks,
                          std::size_t next, std::size_t end, std::map<std::size_t, RowsOfRange>& waiting) const {
         std::map<std::size_t, std::vector<std::size_t>> chosen;
@@ -146,7 +147,7 @@ class MergedTracks final : public TablePieces {
         }
         for (const auto& [range, rows] : chosen) {
             Localizations& to = waiting[range].rows;
-            if (to.size() == 0) to = select(piece, {});  // its metadata
+            if (to.size() == 0) to = select(piece, {});  // copies the metadata
             append(to, select(piece, rows));
         }
         return count;
@@ -154,7 +155,7 @@ class MergedTracks final : public TablePieces {
 
     TablePieces& table_;
     const Links& links_;
-    std::size_t most_rows_;  ///< that wait
+    std::size_t max_rows_;  ///< maximum of waiting rows
     std::vector<TrackRange> ranges_;
     Localizations like_;
 };

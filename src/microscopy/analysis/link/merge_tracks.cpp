@@ -1,4 +1,4 @@
-// Tracks to one row each (eq. 13.5).
+// Merges each track to one row (eq. 13.5).
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -41,7 +41,7 @@ struct RowsOfTracks {
 
 using Column = std::vector<float>;
 
-/// value(track) for each track, if the column is there.
+/// Returns value(track) for each track. Empty if the column is empty.
 template <class Value>
 Column over_tracks(const RowsOfTracks& tracks, const Column& column, Value value) {
     Column out;
@@ -71,7 +71,7 @@ Column most(const RowsOfTracks& tracks, const Column& column) {
         return value;
     });
 }
-/// Of a sum, `of_mean` false, or of a mean of independent values.
+/// Returns the error of a mean of independent values, or of their sum if `of_mean` is false.
 Column error(const RowsOfTracks& tracks, const Column& column, bool of_mean) {
     return over_tracks(tracks, column, [&](std::size_t track) {
         double squares = 0;
@@ -80,8 +80,8 @@ Column error(const RowsOfTracks& tracks, const Column& column, bool of_mean) {
     });
 }
 
-/// Weights are 1 / precision^2, and the precision of the mean that of errors with the variance a + b precision^2.
-/// Plain means where precisions are unknown.
+/// Returns means with the weights 1 / precision^2, and their precisions if errors have the variance a + b precision^2.
+/// Returns plain means if precisions are unknown.
 std::pair<Column, Column> weighted(const RowsOfTracks& tracks, const Column& position, const Column& precision,
                                    double a, double b) {
     Column stated;
@@ -107,10 +107,10 @@ std::pair<Column, Column> weighted(const RowsOfTracks& tracks, const Column& pos
     return {std::move(positions), std::move(stated)};
 }
 
-/// a, nm^2, and b, where they are known well enough to correct stated precisions: else 0 and 1.
+/// Returns a (nm^2) and b if they are known well enough to correct stated precisions. Otherwise returns 0 and 1.
 std::pair<double, double> correction(const InTrackVariance& variance) {
-    constexpr double least_known = 0.1;
-    if (!(variance.b_error < least_known * variance.b)) return {0, 1};
+    constexpr double min_known = 0.1;
+    if (!(variance.b_error < min_known * variance.b)) return {0, 1};
     return variance.a_nm2 >= 0 ? std::pair(variance.a_nm2, variance.b) : std::pair(0.0, variance.b_without_a);
 }
 
@@ -120,7 +120,7 @@ std::string text_of(const InTrackVariance& v) {
                : fmt::format("{:.3g} +- {:.2g} nm^2 + {:.3g} +- {:.2g} CRLB", v.a_nm2, v.a_error_nm2, v.b, v.b_error);
 }
 
-/// The columns n, len and track; the first track has the number `first`.
+/// Adds the columns n, len and track. The first track has the number `first`.
 void add_counts(Localizations& out, const Localizations& table, const RowsOfTracks& tracks, std::size_t first) {
     const std::vector<double> n_of = counts_of_rows(table, "n"), length_of = counts_of_rows(table, "len");
     ExtraColumn n{{}, true}, length{{}, true}, number{{}, true};
@@ -155,9 +155,8 @@ bool is_linked(const Localizations& table) {
 
 std::string linked_warning(const Localizations& table) {
     if (!is_linked(table)) return "";
-    return "its blinks were linked to one row each already, so that what is joined now is mostly one blink with "
-           "another, and what links "
-           "say of precisions does not hold: give the table from before linking";
+    return "its blinks were linked to one row each already. Linking now joins mostly different blinks, "
+           "and the precisions that it reports do not hold: give the table from before linking";
 }
 
 std::vector<double> counts_of_rows(const Localizations& table, const char* name) {
@@ -186,7 +185,7 @@ Localizations merged_rows(const Localizations& table, std::span<const std::uint3
     out.sy_px = mean(tracks, table.sy_px), out.sy_unc_px = error(tracks, table.sy_unc_px, true);
     out.emitters = most(tracks, table.emitters), out.detection_score = most(tracks, table.detection_score);
     for (const auto& [name, column] : table.extra) {
-        ExtraColumn merged{{}, column.is_integer};  // of integers, such as groups, the first
+        ExtraColumn merged{{}, column.is_integer};  // integers, such as groups: the first value
         for (std::size_t track = 0; track < tracks.tracks(); ++track) {
             double total = 0;
             tracks.each(track, [&total, &values = column.values](std::size_t row) { total += values[row]; });

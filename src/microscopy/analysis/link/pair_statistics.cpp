@@ -1,4 +1,4 @@
-// Pairs by lag; each sum is taken in blocks of frames of a fixed size, so that it does not depend on the threads.
+// Counts pairs by lag. Sums run over fixed blocks of frames, so that they do not depend on the number of threads.
 // SPDX-License-Identifier: MIT
 #include "analysis/link/pair_statistics.hpp"
 
@@ -15,16 +15,16 @@ namespace glint {
 namespace {
 
 constexpr std::size_t blocks = 32;  // of frames: for the threads, and for jackknife errors
-constexpr std::uint32_t nearest_far_lag = 50, most_far_lags = 4, far_lag_step = 37;
-constexpr double pair_radius = 6;  // standard deviations: chi squared beyond it 1e-8 in two dimensions
+constexpr std::uint32_t nearest_far_lag = 50, max_far_lags = 4, far_lag_step = 37;
+constexpr double pair_radius = 6;  // standard deviations; chance of a larger chi squared in two dimensions: 1e-8
 
-/// The index of a frame in `rows.frames`, or their number.
+/// Returns the index of a frame in `rows.frames`, or the size of `rows.frames` if the frame has no rows.
 std::size_t index_of(const LinkRows& rows, std::uint64_t frame) {
     const auto at = std::lower_bound(rows.frames.begin(), rows.frames.end(), frame);
     return at != rows.frames.end() && *at == frame ? std::size_t(at - rows.frames.begin()) : rows.frames.size();
 }
 
-/// Calls of(block, index of a frame) for all, blocks in parallel.
+/// Calls of(block, index of a frame) for all frames, with blocks in parallel.
 template <class Of>
 void for_frames(const LinkRows& rows, Of of) {
     const std::size_t n = rows.frames.size();
@@ -45,7 +45,7 @@ std::vector<std::uint32_t> far_lags(std::uint32_t frames, std::uint32_t from) {
     const std::uint32_t first =
         frames > 2 * nearest_far_lag ? std::clamp(frames / 10, nearest_far_lag, from) : frames / 2 + 1;
     if (frames < 20) return lags;
-    for (std::uint32_t lag = first; lag < frames && lags.size() < most_far_lags; lag += step) lags.push_back(lag);
+    for (std::uint32_t lag = first; lag < frames && lags.size() < max_far_lags; lag += step) lags.push_back(lag);
     return lags;
 }
 
@@ -101,7 +101,8 @@ struct Fit {
     double a = InTrackVariance::unknown, b = InTrackVariance::unknown, b_without_a = InTrackVariance::unknown;
 };
 
-/// Weighted least squares of the bins' means; a squared normal number of variance v has the variance 2 v^2.
+/// Fits a line to the means of the bins by weighted least squares. The square of a normal variable of variance v has
+/// the variance 2 v^2.
 Fit fit_line(const CrlbBins& bins) {
     Fit fit;
     double a = 0, b = 1, b_alone = 1;
@@ -130,8 +131,8 @@ InTrackVariance variance_of(const std::array<CrlbBins, blocks>& of_block) {
     InTrackVariance out;
     double pairs = 0;
     for (const CrlbBin& bin : all) pairs += bin.count;
-    constexpr double least_pairs = 100;
-    if (!(pairs >= least_pairs)) return out;
+    constexpr double min_pairs = 100;
+    if (!(pairs >= min_pairs)) return out;
     out.pairs = std::size_t(pairs);
     const Fit fit = fit_line(all);
     out.a_nm2 = fit.a, out.b = fit.b, out.b_without_a = fit.b_without_a;
@@ -203,7 +204,7 @@ struct TrackEnds {
     }
 };
 
-/// The last row of each track, in the order of frames.
+/// Returns the last row of each track, in the order of frames.
 MovedRows last_rows(const LinkRows& rows, std::span<const std::uint32_t> track, const TrackEnds& of) {
     MovedRows ends(rows);
     for (std::size_t k = 0; k < rows.frames.size(); ++k) {
@@ -215,13 +216,13 @@ MovedRows last_rows(const LinkRows& rows, std::span<const std::uint32_t> track, 
     return ends;
 }
 
-/// Moves the last row of each track to the mean of its rows, weighted, with the variance of that.
+/// Moves the last row of each track to the weighted mean of its rows, with the variance of the mean.
 void move_to_means(MovedRows& ends, const LinkRows& rows, std::span<const std::uint32_t> track, const TrackEnds& of) {
     std::vector<std::uint32_t> end_of(of.last.size());  // by track
     std::uint32_t end = 0;
     for (std::size_t i = 0; i < track.size(); ++i)
         if (of.last[track[i]] == i) end_of[track[i]] = end++;
-    for (LinkRow& mean : ends.rows) mean = {0, 0, 0, 0, 0, 0, mean.row};  // sums of weights in place of variances
+    for (LinkRow& mean : ends.rows) mean = {0, 0, 0, 0, 0, 0, mean.row};  // variances: sums of weights
     for (std::size_t i = 0; i < track.size(); ++i) {
         const LinkRow row = rows.at(i);
         LinkRow& sum = ends.rows[end_of[track[i]]];
@@ -246,7 +247,7 @@ GapCounts count_gaps(const LinkRows& rows, std::span<const std::uint32_t> track,
     const LinkRows starts(rows, [&](std::size_t i) { return of.first[track[i]] == i; });
     MovedRows ends = last_rows(rows, track, of);
     if (!is_fixed) move_to_means(ends, rows, track, of);
-    constexpr std::uint32_t after_long_pauses = 200;  // where a blink that is dark for long does not begin again
+    constexpr std::uint32_t after_long_pauses = 200;  // lag at which a blink no longer resumes
     const auto far = far_lags(span_of(rows), after_long_pauses);
     std::vector<std::vector<double>> counts(blocks, std::vector<double>(lags + 1)), open = counts;
     std::vector<double> chance(blocks), frames_far(blocks), frames_all(blocks), ends_in(blocks);
@@ -257,7 +258,7 @@ GapCounts count_gaps(const LinkRows& rows, std::span<const std::uint32_t> track,
                 for_pairs(ends, k, starts, other, radius, [&](std::size_t, std::size_t, double) { ++n; });
             return n;
         };
-        // An end goes on at the first start that is near; later starts are those of the blink's later parts.
+        // An end continues at the first start near it. Later starts belong to later parts of the blink.
         std::vector<char> goes_on(ends.begin[k + 1] - ends.begin[k], 0);
         ends_in[block] += double(goes_on.size());
         for (std::uint32_t lag = 2; lag <= lags; ++lag) {

@@ -1,4 +1,4 @@
-// Counts of pairs of rows a number of frames apart: those of one blink and, far apart, those of chance.
+// Counts pairs of rows by lag, the number of frames between them. At far lags, pairs are chance.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,35 +12,37 @@
 
 namespace glint {
 
-/// Lags at which two rows are of different blinks: from a tenth of the movie on, but 50 to `from` frames, or, of a short movie, the
-/// larger half of its lags; empty where there are none.
+/// Returns lags at which two rows belong to different blinks. They start at a tenth of the movie, limited to between 50
+/// and `from` frames. In a short movie, they are in the larger half of its lags. Empty if the movie has fewer than 20
+/// frames.
 std::vector<std::uint32_t> far_lags(std::uint32_t frames, std::uint32_t from);
 
-/// Numbers of pairs by their squared scaled distance: in the next frame, and the mean of the far lags (eq. 13.2).
+/// Numbers of pairs by squared scaled distance: in the next frame, and the mean of the far lags (eq. 13.2).
 struct DistanceCounts {
-    static constexpr double most = 10, bin = 0.25;  ///< standard deviations; of the squared distance
+    static constexpr double most = 10, bin = 0.25;  ///< largest distance, standard deviations; bin of its square
     std::vector<double> next, far;
     bool has_far = false;
 };
 DistanceCounts count_distances(const LinkRows& rows);
 
-/// In-track variance of x and y, and of z, from pairs in consecutive frames, less what pairs of far lags say of chance (eq. 13.4).
-/// `scale2`: squared scaled distances are that much larger than chi squared.
+/// Returns the in-track variance of x and y, and of z, from pairs in consecutive frames (eq. 13.4). The chance pairs
+/// that far lags show are subtracted. `scale2` is the factor between squared scaled distances and chi squared.
 struct InTrackVariances {
     InTrackVariance lateral, axial;
 };
 InTrackVariances in_track_variances(const LinkRows& rows, double scale2);
 
-/// Ends of tracks whose first start of another within `radius` is k frames later: element k. Both are rows of `rows`.
+/// Counts of the ends of tracks by the lag of the first start of another track within `radius`. Element k is for k
+/// frames. Ends and starts are rows of `rows`.
 struct GapCounts {
     std::vector<double> at_lag;  ///< [0] and [1] unused
-    std::vector<double> open;    ///< ends that have had no start before
-    std::vector<double> chance;  ///< how many of them are, from `far` and the ends that have had no start before
+    std::vector<double> open;    ///< ends without a start at smaller lags
+    std::vector<double> chance;  ///< chance pairs among at_lag, from `far` and `open`
     double far = 0;              ///< pairs of an end and a start, mean of the far lags
     double ends = 0;
     bool has_far = false;
 };
-/// Ends lie at the means of their tracks, as links take them; with `is_fixed` at their last rows.
+/// Counts gaps. Ends are at the means of their tracks, as in linking; with `is_fixed`, at the last rows.
 GapCounts count_gaps(const LinkRows& rows, std::span<const std::uint32_t> track, double radius, std::uint32_t lags,
                      bool is_fixed);
 

@@ -1,4 +1,4 @@
-// Sorts a table for links.
+// Sorts the rows of a table for linking.
 // SPDX-License-Identifier: MIT
 #include "analysis/link/rows.hpp"
 
@@ -16,10 +16,11 @@ namespace glint {
 namespace {
 
 void require_linkable(const Localizations& table, double radius_nm) {
-    constexpr std::size_t most_rows = std::numeric_limits<std::uint32_t>::max();
-    if (table.size() > most_rows)
-        throw OptionError(fmt::format("the table has {} rows; {} can be linked at once: choose some by glint filter",
-                                      table.size(), most_rows));
+    constexpr std::size_t max_rows = std::numeric_limits<std::uint32_t>::max();
+    if (table.size() > max_rows)
+        throw OptionError(
+            fmt::format("the table has {} rows; the maximum for linking is {}: choose rows with glint filter",
+                        table.size(), max_rows));
     for (const auto& [column, name] : {std::pair(&table.lpx_px, "lpx"), std::pair(&table.lpy_px, "lpy")})
         if (!(radius_nm > 0) && column->empty() && table.size() > 0)
             throw OptionError(
@@ -50,9 +51,9 @@ LinkRows::LinkRows(const Localizations& table, double radius_nm)
         if (frames.empty() || frames.back() != frame) {
             frames.push_back(frame);
             begin.push_back(k);
-            most_var_x.push_back(0);
+            max_var_x.push_back(0);
         }
-        most_var_x.back() = std::max(most_var_x.back(), at(k).var_x);
+        max_var_x.back() = std::max(max_var_x.back(), at(k).var_x);
     }
     begin.push_back(rows.size());
 }

@@ -1,4 +1,4 @@
-// The rows of a table by frame and by x, in nm: what links and pairs of localizations are found in.
+// The rows of a table in nm, sorted by frame and x, to find links and pairs of localizations.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,22 +15,23 @@
 
 namespace glint {
 
-/// Position, nm, and variances, nm^2, of a localization.
+/// The position (nm) and the variances (nm^2) of a localization.
 struct LinkRow {
     double x, y, z;
     double var_x, var_y, var_z;
-    std::uint32_t row;  ///< of the table
+    std::uint32_t row;  ///< index in the table
 };
 
-/// A view of the rows of a table, which must outlive it: sorted by frame, then x, then y. Rows whose position or precision is no number are
-/// left out. z counts if its precision is known, or `radius_nm` stands in for that of all axes.
+/// A view of the rows of a table, which must outlive it: sorted by frame, x and y. Rows without a finite position or
+/// without a precision above 0 are left out. Uses z if its precision is known, or if `radius_nm` replaces all
+/// precisions.
 struct LinkRows {
-    /// Throws OptionError without a precision of x and y, and for more than 2^32 - 1 rows.
+    /// Throws OptionError if there are more than 2^32 - 1 rows, or if x and y have no precision and `radius_nm` is 0.
     explicit LinkRows(const Localizations& table, double radius_nm = 0);
-    /// The rows of `all` for which keep(index) is true, in all of its frames.
+    /// Selects the rows of `all` for which keep(index) is true. Keeps all frames.
     template <class Keep>
     LinkRows(const LinkRows& all, Keep keep)
-        : frames(all.frames), most_var_x(all.most_var_x), with_z(all.with_z), table_(all.table_), fixed_(all.fixed_) {
+        : frames(all.frames), max_var_x(all.max_var_x), with_z(all.with_z), table_(all.table_), fixed_(all.fixed_) {
         for (std::size_t k = 0; k < frames.size(); ++k) {
             begin.push_back(rows.size());
             for (std::size_t i = all.begin[k]; i < all.begin[k + 1]; ++i)
@@ -39,10 +40,10 @@ struct LinkRows {
         begin.push_back(rows.size());
     }
 
-    std::vector<std::uint32_t> rows;    ///< of the table
-    std::vector<std::uint32_t> frames;  ///< those that have rows
-    std::vector<std::size_t> begin;     ///< of frame k of `frames`; one more, the end
-    std::vector<double> most_var_x;     ///< in frame k
+    std::vector<std::uint32_t> rows;    ///< indices in the table
+    std::vector<std::uint32_t> frames;  ///< frames with rows
+    std::vector<std::size_t> begin;     ///< first row of each frame; then the end
+    std::vector<double> max_var_x;      ///< maximum of each frame
     bool with_z = false;
 
     std::size_t size() const { return rows.size(); }
@@ -61,27 +62,27 @@ struct LinkRows {
                 with_z ? variance(table_->lpz_nm, row, 1) : 1,
                 row};
     }
-    /// 0 where the precision is no number above 0.
+    /// Returns 0 if the precision is not above 0.
     double variance(const std::vector<float>& precision, std::size_t row, double unit) const {
         if (fixed_ > 0) return fixed_;
         return precision[row] > 0 ? double(precision[row]) * precision[row] * unit * unit : 0;
     }
 
     const Localizations* table_;
-    double fixed_;  ///< variance of all rows along each axis, nm^2; 0: by their precisions
+    double fixed_;  ///< variance of all rows along each axis, nm^2; 0: from their precisions
 };
 
-/// Rows that lie elsewhere than in the table, in the frames of `of`.
+/// Rows at other positions than in the table, in the frames of `of`.
 struct MovedRows {
-    explicit MovedRows(const LinkRows& of) : most_var_x(of.most_var_x) {}
+    explicit MovedRows(const LinkRows& of) : max_var_x(of.max_var_x) {}
     std::vector<LinkRow> rows;
     std::vector<std::size_t> begin;
-    const std::vector<double>& most_var_x;
+    const std::vector<double>& max_var_x;
     double x(std::size_t k) const { return rows[k].x; }
     LinkRow at(std::size_t k) const { return rows[k]; }
 };
 
-/// The squared distance in standard deviations of the distance (eq. 13.1).
+/// Returns the squared distance, in standard deviations of the distance (eq. 13.1).
 inline double scaled_distance2(const LinkRow& a, const LinkRow& b, bool with_z) {
     const double x = a.x - b.x, y = a.y - b.y;
     double sum = x * x / (a.var_x + b.var_x) + y * y / (a.var_y + b.var_y);
@@ -92,33 +93,34 @@ inline double scaled_distance2(const LinkRow& a, const LinkRow& b, bool with_z) 
     return sum;
 }
 
-/// Calls pair(row of a, row of b, squared scaled distance) for each two rows of frame `first` of `a` and frame `second` of `b` (indices
-/// into `frames`) that are within `radius`, in the order of a, which is that of x.
+/// Calls pair(row of a, row of b, squared scaled distance) for each pair within `radius`. The rows are those of frame
+/// `first` of `a` and frame `second` of `b` (indices into `frames`). The order is that of `a`, by x.
 template <class Rows, class Pair>
 void for_pairs(const Rows& a, std::size_t first, const LinkRows& b, std::size_t second, double radius, Pair pair) {
     std::size_t low = b.begin[second];
     const std::size_t end = b.begin[second + 1];
-    const double reach = radius * std::sqrt(a.most_var_x[first] + b.most_var_x[second]);
+    const double reach = radius * std::sqrt(a.max_var_x[first] + b.max_var_x[second]);
     for (std::size_t i = a.begin[first]; i < a.begin[first + 1]; ++i) {
         const double x = a.x(i);
         while (low < end && b.x(low) < x - reach) ++low;
-        if (low == end || b.x(low) > x + reach) continue;  // most rows have no other near
+        if (low == end || b.x(low) > x + reach) continue;  // most rows have no neighbour
         const LinkRow row = a.at(i);
         for (std::size_t j = low; j < end && b.x(j) <= x + reach; ++j)
             if (const double d2 = scaled_distance2(row, b.at(j), b.with_z); d2 <= radius * radius) pair(i, j, d2);
     }
 }
 
-/// A row for each of `tracks` tracks, numbered from `first` on; `track`, from 0, of each row. `links` tells of all.
+/// Returns one row for each of `tracks` tracks, numbered from `first`. `track` is the track of each row, from 0.
+/// `links` describes the whole table.
 Localizations merged_rows(const Localizations& table, std::span<const std::uint32_t> track, std::size_t tracks,
                           std::size_t first, const Links& links);
 
-/// What earlier links said of rows, n or len; without, a row is one localization, and one frame long.
+/// Returns the column `name` (n or len) of earlier links. Without it, each row is one localization and one frame long.
 std::vector<double> counts_of_rows(const Localizations& table, const char* name);
 
-/// The step that links add to the history of a table like this.
+/// Returns the entry that links add to the history of a table like this.
 std::string history_of_links(const Links& links, const Localizations& like, bool merged);
 
-constexpr const char* links_of_another_table = "these links are of another table";
+constexpr const char* links_of_another_table = "these links belong to another table";
 
 }  // namespace glint

@@ -1,4 +1,4 @@
-// Kernel from counts to photoelectrons and background: each tile's mean after clipping the spots.
+// Kernel that converts counts to photoelectrons and computes the background: the clipped mean of each tile.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,20 +7,20 @@
 
 namespace glint::GLINT_ISA {
 
-/// The background of each tile (eq. 5.8): its shot noise variance f bg, and 1 / noise; and the photoelectrons of its
-/// pixels (eq. 2.1), for all kernels after it. A team of threads per tile, a row each at a time, since clipping passes
-/// over the same pixels again and again; they are staged in shared memory, where they fit.
+/// Computes the background of each tile (eq. 5.8): its shot noise variance f bg, and 1 / noise. Also writes the
+/// photoelectrons of its pixels (eq. 2.1) for all later kernels. A team of threads processes a tile, one row per thread
+/// at a time. The clipping reads the same pixels repeatedly, so they are staged in shared memory if they fit.
 template <class Count>
 struct TileBackground {
     static constexpr unsigned max_threads = detect_threads;
-    /// Photoelectrons, the sum of all, and so many with pixels clipped; each sum is taken up in the phase after it.
-    static constexpr int phases = 2 + most_clipping_passes + 1;
+    /// Photoelectrons, the sum of all pixels, and sums with clipping. The phase after each sum evaluates it.
+    static constexpr int phases = 2 + max_clipping_passes + 1;
     struct PerThread {
         double mean;
         bool done;
     };
 
-    /// A tile's place; the last tiles of a row or column include the remainder of the frame.
+    /// The position of a tile. The last tiles of a row or column include the remainder of the frame.
     struct Tile {
         unsigned frame, first;  // first: its first pixel in the frame
         int width, height;
@@ -34,12 +34,12 @@ struct TileBackground {
                 row + 1 < grid.rows ? grid.tile_px : f.height - y};
     }
 
-    /// Sum and number of the pixels of a row that are kept.
+    /// Sum and number of the kept pixels of a row.
     struct RowSum {
         float sum;
         int kept;
     };
-    /// In single precision, with four accumulators, which break the dependency between additions.
+    /// Single precision with four accumulators, which shorten the chain of dependent additions.
     template <class Keep>
     static GLINT_DEVICE RowSum sum_kept(int width, const float* pixels, const float* variance, const float* qe,
                                         Keep keep) {
@@ -57,7 +57,7 @@ struct TileBackground {
         }
         return {(sums[0] + sums[1]) + (sums[2] + sums[3]), kept};
     }
-    struct KeepAll {  // but missing pixels
+    struct KeepAll {  // except missing pixels
         GLINT_DEVICE bool keep(float pixel, float, float) const { return pixel == pixel; }
     };
 
@@ -74,8 +74,8 @@ struct TileBackground {
         float* pixels = t.row_stride ? scratch.as<float>() + in_block * unsigned(t.rows * t.row_stride)
                                      : photoelectrons + frame + here.first;
         if (phase == 0) {
-            // Adjacent threads read adjacent pixels of a row: coalesced.
-            constexpr unsigned together = least_tile_team;
+            // Adjacent threads read adjacent pixels of a row, so the accesses are coalesced.
+            constexpr unsigned together = min_tile_team;
             const ToPhotoelectrons<Count> convert{c, counts + frame, offsets, factors, masked, variance};
             for (int y = int(member / together); y < here.height; y += int(team / together))
                 for (int x = int(member % together); x < here.width; x += int(together)) {
@@ -86,12 +86,12 @@ struct TileBackground {
                 }
             return;
         }
-        // Of this pass and of the one before it.
+        // Row sums of this pass; `last` has those of the previous pass.
         RowSum* sums = scratch.as<RowSum>() + t.first_sum + (2 * in_block + unsigned(phase % 2)) * unsigned(t.rows);
         const RowSum* last =
             scratch.as<RowSum>() + t.first_sum + (2 * in_block + unsigned((phase + 1) % 2)) * unsigned(t.rows);
         if (phase > 1) {
-            // By each of the team, for itself: in double precision, in the order of rows.
+            // Each thread of the team computes this itself: in double precision, in row order.
             double sum = 0, count = 0;
             int kept = 0;
             for (int y = 0; y < here.height; ++y) sum += double(last[y].sum), kept += last[y].kept;
@@ -127,7 +127,7 @@ struct TileBackground {
     }
 };
 
-/// Tiles of frames with missing pixels, of which too few are left: as Background::measure has them. One block per
+/// Fills the tiles of frames with missing pixels that have too few pixels left, like Background::measure. One block per
 /// frame.
 struct FillMissingTiles {
     static constexpr unsigned max_threads = detect_threads;

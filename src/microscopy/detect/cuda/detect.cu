@@ -1,12 +1,12 @@
-// GPU kernels of detection, for many frames at once (theory.md, section 5), in the order in which they run. The
-// arithmetic is shared with the CPU (detect/row_math.hpp and detect/frame_math.hpp); the headers included here, one for
-// each stage, distribute it over threads.
+// GPU kernels of detection for many frames per launch (theory.md, section 5), in the order in which they run. The
+// arithmetic is shared with the CPU (detect/row_math.hpp and detect/frame_math.hpp). Each header included here
+// distributes one stage over threads.
 //
-// Each kernel is a struct with `compute`, or with phases where threads of a block share data (gpu/kernel_abi.hpp).
+// Each kernel is a struct with `compute`, or with phases if threads of a block share data (gpu/kernel_abi.hpp).
 //
-// A frame's pixels are read three times: as counts, when the background is measured; as photoelectrons, when maxima are
-// searched; and those of the ROIs. All sums have a fixed order, and atomics only set bits or count: the spots and their order
-// depend on the frames only, bit for bit.
+// A frame's pixels are read three times: as counts for the background, as photoelectrons for the search of maxima, and
+// in the ROIs. All sums have a fixed order, and atomics only set bits or count. The spots and their order are therefore
+// reproducible bit for bit.
 // SPDX-License-Identifier: MIT
 #include "detect/cuda/background_kernel.hpp"
 #include "detect/cuda/maxima_kernels.hpp"

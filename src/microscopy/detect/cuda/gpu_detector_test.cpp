@@ -1,4 +1,4 @@
-// Tests of detection on a GPU, real or simulated, against the CPU.
+// Tests of detection on a real or simulated GPU, against the CPU.
 // SPDX-License-Identifier: MIT
 #include "detect/cuda/gpu_detector.hpp"
 
@@ -47,7 +47,7 @@ class GpuDetection : public gpu::test::OneGpuTest {
         if (!IsSkipped() && !has_gpu_kernels()) GTEST_SKIP() << "built without nvcc: there are no kernels";
     }
 
-    /// `part`: ROIs that are cut at once.
+    /// `part`: maximum number of ROIs per cut.
     std::vector<Frame> found_by_gpu(const FrameBlock& block, const CameraView& camera, const DetectOptions& options,
                                     std::int64_t part = 1000) {
         GpuDetector detector(*stream, detect_module(*context), camera, options);
@@ -85,7 +85,7 @@ class GpuDetection : public gpu::test::OneGpuTest {
         }
     }
 
-    /// Window sums have rounding errors of about 1e-7 of the signal in them; the noise is its root.
+    /// Window sums have rounding errors of about 1e-7 of the signal in them; the noise is the root of the signal.
     static float score_tolerance(float score, float brightest) {
         return 2e-5f * (score + std::sqrt(brightest)) + 1e-4f;
     }
@@ -97,7 +97,7 @@ class GpuDetection : public gpu::test::OneGpuTest {
             EXPECT_EQ(cpu, gpu);
     }
 
-    /// Compares both lists: a spot that only one has must be at the threshold. Returns the number of these.
+    /// Compares both lists: a spot that is in only one list must be at the threshold. Returns the number of such spots.
     static std::size_t expect_agreement(const Frame& cpu, const Frame& gpu, float threshold, float brightest) {
         EXPECT_EQ(cpu.bad_pixels, gpu.bad_pixels);
         EXPECT_NEAR(cpu.spread, gpu.spread, 2e-4f * std::max(1.0f, cpu.spread));
@@ -260,7 +260,7 @@ TEST_F(GpuDetection, with_every_type_of_pixel) {
     EXPECT_EQ(gpu[2].bad_pixels, 0u);
 }
 
-// Also of whole tiles, and beside masked pixels. Every second frame has all pixels.
+// Also entire tiles, and pixels beside masked ones. Every second frame has all pixels.
 TEST_F(GpuDetection, with_missing_pixels) {
     Camera masked = with_maps(96, 80);
     masked.masked.assign(96 * 80, 0);
@@ -292,7 +292,7 @@ TEST_F(GpuDetection, masked_pixels_take_the_mean_of_good_ones) {
     EXPECT_GT(compare(block, camera), 10u);
 }
 
-TEST_F(GpuDetection, nothing_where_nothing_is) {
+TEST_F(GpuDetection, finds_nothing_in_empty_frames) {
     EXPECT_EQ(compare(empty(64, 48, 3, 100), ordinary()), 0u);
     EXPECT_EQ(compare(empty(64, 48, 3, 65535), ordinary()), 0u);
 }
@@ -300,7 +300,7 @@ TEST_F(GpuDetection, nothing_where_nothing_is) {
 TEST_F(GpuDetection, when_noise_gets_through) {
     EXPECT_GT(compare(simulated(ordinary(), 96, 80, 3), ordinary(), {.threshold = 1}), 400u);
     Camera wrong = ordinary();
-    wrong.gain_e_per_adu.scalar = 2;  // the noise is twice what this says, and raises the threshold
+    wrong.gain_e_per_adu.scalar = 2;  // the noise is twice the predicted one, and raises the threshold
     EXPECT_GT(compare(simulated(ordinary(), 96, 80, 3), wrong), 0u);
 }
 

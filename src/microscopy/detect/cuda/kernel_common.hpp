@@ -1,4 +1,4 @@
-// What all detection kernels share: namespace, includes, and how a frame is divided among threads.
+// Common to all detection kernels: namespace, includes, and the division of a frame among threads.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,7 +21,7 @@ using gpu::Scratch;
 
 GLINT_DEVICE unsigned pixels_of(const FrameLaunch& f) { return unsigned(f.width) * unsigned(f.height); }
 GLINT_DEVICE float not_a_number() { return __builtin_nanf(""); }
-constexpr float lower_than_any = -3.402823466e38f;  // of the narrow filter, outside the frame
+constexpr float lower_than_any = -3.402823466e38f;  // value of the narrow filter outside the frame
 GLINT_DEVICE int least(int a, int b) { return a < b ? a : b; }
 GLINT_DEVICE int lowest_bit(unsigned bits) {
 #ifdef __CUDACC__
@@ -31,9 +31,9 @@ GLINT_DEVICE int lowest_bit(unsigned bits) {
 #endif
 }
 
-/// Where a maximum's values are: no two maxima are adjacent, so each 2x2 px have room for one.
+/// Returns the index of a maximum's values. No two maxima are adjacent, so each 2x2 px need room for one.
 GLINT_DEVICE std::size_t place_of_maximum(const FrameLaunch& f, unsigned frame, unsigned x, unsigned y) {
-    return std::size_t(frame) * most_maxima(f.width, f.height) + y / 2 * (unsigned(f.width + 1) / 2) + x / 2;
+    return std::size_t(frame) * max_maxima(f.width, f.height) + y / 2 * (unsigned(f.width + 1) / 2) + x / 2;
 }
 GLINT_DEVICE std::size_t place_of_maximum(const FrameLaunch& f, unsigned frame, unsigned pixel) {
     return place_of_maximum(f, frame, pixel % unsigned(f.width), pixel / unsigned(f.width));

@@ -6,14 +6,14 @@
 
 namespace glint::GLINT_ISA {
 
-/// Each frame's maxima in order of row and column, as pixel indices, and their number: a prefix sum over the bitmap's
-/// words. Of a saturated area, a plateau of exactly equal values with a maximum at each corner, all but the first are
-/// marked as dropped, and the rest counted. Noise samples near these spots are excluded. One block per frame.
+/// Lists each frame's maxima in order of row and column, as pixel indices, with a prefix sum over the bitmap's words. A
+/// saturated area is a plateau of exactly equal values with a maximum at each corner. All but the first are marked as
+/// dropped; the others are counted. Excludes noise samples near the listed spots. One block per frame.
 struct ListMaxima {
     static constexpr unsigned max_threads = list_threads, together = listed_together;
     static constexpr int phases = 5;
     struct PerThread {
-        unsigned before;  // maxima of the threads before this one
+        unsigned before;  // number of maxima of the threads before this one
     };
 
     static GLINT_DEVICE unsigned ones(unsigned bits) {
@@ -31,7 +31,7 @@ struct ListMaxima {
         const int x = int(pixel % width), y = int(pixel / width);
         for (unsigned q = k; q-- > 0;) {
             const int dx = int(list[q] % width) - x;
-            if (y - int(list[q] / width) > reach) return false;  // the list is in row order: all others are farther
+            if (y - int(list[q] / width) > reach) return false;  // rows are in order: all others are farther away
             if (dx <= reach && -dx <= reach && narrow[place_of_maximum(f, frame, list[q])] == mine) return true;
         }
         return false;
@@ -63,7 +63,7 @@ struct ListMaxima {
                 return;
             }
             case 1: {
-                // In two steps, of threads and of `together` threads each.
+                // Two steps: within groups of `together` threads, then over the groups.
                 const unsigned first = index.thread / together * together;
                 for (unsigned t = first; t < index.thread; ++t) own.before += counts[t];
                 if (index.thread % together == together - 1)

@@ -1,5 +1,5 @@
-// Kernels of the noise check (theory.md, eq. 5.9). The spread of all samples sets the threshold; once the spots are
-// known (maxima_kernels.hpp), it is measured again without the samples near them.
+// Kernels of the noise check (theory.md, eq. 5.9). The spread of all samples sets the threshold. When the spots are
+// known (maxima_kernels.hpp), the spread is measured again without the samples near them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace glint::GLINT_ISA {
 
-/// Samples the noise (eq. 5.9): observed variance, NaN for an unusable sample, and expected variance. One thread per
+/// Samples the noise (eq. 5.9): observed variance (NaN for an unusable sample) and expected variance. One thread per
 /// sample.
 struct SampleNoise {
     static constexpr unsigned max_threads = detect_threads;
@@ -34,15 +34,15 @@ struct SampleNoise {
     }
 };
 
-/// Each frame's noise check (EmptyNoise::spread) and, if requested, its threshold. One block per frame. The median is
-/// found digit by digit, of four bits: how many samples there are with each, among those with the digits before it. The
-/// sums of threads are added in the order of threads.
+/// Computes each frame's noise check (EmptyNoise::spread) and, if requested, its threshold. One block per frame. Finds
+/// the median in digits of four bits: counts the samples with each next digit among those that match the digits so far.
+/// Adds the threads' sums in thread order.
 struct JudgeNoise {
     static constexpr unsigned max_threads = detect_threads;
     static constexpr int digits = noise_digits, phases = 1 + digits + 2;
     static constexpr unsigned values = digit_values;
     struct PerThread {
-        unsigned rank, median;  // of the median among the samples with its first digits; these
+        unsigned rank, median;  // rank of the median among the samples with its first digits; these digits
         bool any;
     };
     struct Sums {
@@ -52,7 +52,8 @@ struct JudgeNoise {
 
     static GLINT_DEVICE unsigned bits_of(float value) { return __builtin_bit_cast(unsigned, value); }
 
-    /// The median's next digit, from the numbers of samples with each. Of the first one, all are counted.
+    /// Appends the median's next digit, from the number of samples with each digit. The first call also counts all
+    /// samples.
     static GLINT_DEVICE void take_digit(PerThread& own, bool first, const unsigned* numbers) {
         if (first) {
             unsigned used = 0;
@@ -66,7 +67,7 @@ struct JudgeNoise {
 
     static GLINT_DEVICE void phase(int phase, PerThread& own, Index index, Scratch scratch, unsigned samples,
                                    float threshold, const float* observed, const float* expected, float* spread,
-                                   float* least_score) {
+                                   float* min_score) {
         Sums* parts = scratch.as<Sums>();
         unsigned* numbers = reinterpret_cast<unsigned*>(parts + detect_threads);
         const float *of_frame = observed + std::size_t(index.block) * samples,
@@ -78,14 +79,14 @@ struct JudgeNoise {
             if (digit > 0) take_digit(own, digit == 1, numbers + unsigned(digit - 1) * values);
             if (digit > 0 && !own.any) return;
             for (unsigned k = index.thread; k < samples; k += index.block_dim) {
-                // Squares are never negative, so their bits are in their order. Unused samples are NaN.
+                // Squares are never negative, so their bits have the same order. Unused samples are NaN.
                 const unsigned bits = bits_of(of_frame[k]);
                 if (of_frame[k] != of_frame[k] || (digit > 0 && bits >> (32 - 4 * digit) != own.median)) continue;
                 gpu::add_together(numbers[unsigned(digit) * values + (bits >> (28 - 4 * digit)) % values], 1);
             }
         } else if (phase == digits + 1) {
             take_digit(own, false, numbers + unsigned(digits - 1) * values);
-            // In double precision; outliers above the limit are counted but not summed.
+            // Sums in double precision; outliers above the limit are counted but not summed.
             const double limit = noise_limit(own.any ? __builtin_bit_cast(float, own.median) : 0.0f);
             Sums sums{0, 0, 0};
             for (unsigned k = index.thread; k < samples; k += index.block_dim) {
@@ -105,7 +106,7 @@ struct JudgeNoise {
             }
             const double found = noise_spread(all.observed, all.expected, all.samples);
             spread[index.block] = float(found);
-            if (least_score) least_score[index.block] = threshold * noise_excess(found);
+            if (min_score) min_score[index.block] = threshold * noise_excess(found);
         }
     }
 };

@@ -1,5 +1,4 @@
-// From counts to photoelectrons, as the kernel of the background does it for all others; and the kernel that counts
-// unusable pixels.
+// Converts counts to photoelectrons, for the background kernel. Also the kernel that counts unusable pixels.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,8 +6,9 @@
 
 namespace glint::GLINT_ISA {
 
-/// Converts the counts of a frame to photoelectrons (eq. 2.1), as CameraView::to_photoelectrons does; infinity becomes
-/// NaN, a missing pixel. `masked`: CameraView::MaskedPixel, ten numbers each, in order of the first one, the pixel.
+/// Converts the counts of a frame to photoelectrons (eq. 2.1), like CameraView::to_photoelectrons. Infinity becomes
+/// NaN, a missing pixel. `masked`: ten numbers for each CameraView::MaskedPixel, ordered by the first number, the
+/// pixel.
 template <class Count>
 struct ToPhotoelectrons {
     CountsLaunch c;
@@ -17,10 +17,10 @@ struct ToPhotoelectrons {
     const unsigned* masked;
     const float* variance;
 
-    /// False for NaN and infinity. Integer counts are always finite.
+    /// Returns false for NaN and infinity. Integer counts are always finite.
     static GLINT_DEVICE bool good(float value) { return sizeof(Count) < 4 || value - value == 0.0f; }
 
-    /// Rounds the product, like the CPU. Otherwise the compiler may add the unrounded product (fused multiply-add).
+    /// Rounds the product, like the CPU. Otherwise the compiler might add the unrounded product (fused multiply-add).
     GLINT_DEVICE float unmasked(unsigned at) const {
         const float above_offset = float(counts[at]) - (offsets ? offsets[at] : c.offset),
                     factor = offsets ? factors[at] : c.factor;
@@ -30,7 +30,7 @@ struct ToPhotoelectrons {
         return above_offset * factor;
 #endif
     }
-    /// Masked pixels take the mean of good ones.
+    /// Masked pixels get the mean of good ones.
     GLINT_DEVICE float pixel(unsigned at) const {
         if (c.masked > 0 && variance[at] >= masked_variance) {
             constexpr unsigned numbers = 10;
@@ -53,7 +53,7 @@ struct ToPhotoelectrons {
     static GLINT_DEVICE float good_or_missing(float e) { return good(e) ? e : not_a_number(); }
 };
 
-/// Counts the NaN and infinite pixels of each frame, masked ones, too; one block per frame.
+/// Counts the NaN and infinite pixels of each frame, including masked ones; one block per frame.
 struct CountBadPixels {
     static constexpr unsigned max_threads = detect_threads;
     static GLINT_DEVICE void stage(Index index, Scratch scratch, FrameLaunch f, CountsLaunch c, const float* counts,

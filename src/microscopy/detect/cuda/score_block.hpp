@@ -1,4 +1,4 @@
-// What both score kernels share: the place of a block in its frame, its maxima, and interpolation between background
+// Common to both score kernels: the position of a block in its frame, its maxima, and interpolation between background
 // tiles.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -7,17 +7,20 @@
 
 namespace glint::GLINT_ISA {
 
-/// A block searches `rows` rows of score_columns(radius) columns, by separable convolution, in four phases. 1. Each
-/// thread computes the sums of one column, margins included, and stores them in shared memory. It keeps its column's
-/// pixels in registers, since adjacent rows share most of them. 2. The threads sum the narrow filter along the rows,
-/// one pixel beyond the block on all sides. 3. Each looks for the maxima of its column, and scores these alone (eq.
-/// 5.7): scores and the narrow filter are written of those that reach the threshold, and a bit is set. 4. The bits are
-/// written. `kinds`: sums of `rows` rows, for the score. `narrow_kinds`: those of which the narrow filter is made, of
-/// two rows more.
+/// A block searches `rows` rows of score_columns(radius) columns by separable convolution, in four phases:
+/// 1. Each thread computes the sums of one column, including margins, and stores them in shared memory. It keeps its
+///    column's pixels in registers, since adjacent rows share most of them.
+/// 2. The threads sum the narrow filter along the rows, one pixel beyond the block on all sides.
+/// 3. Each thread finds the maxima of its column and scores only these (eq. 5.7). For those that reach the threshold,
+///    it writes the score and the narrow filter, and sets a bit.
+/// 4. The bits are written.
+///
+/// `kinds`: number of sums in `rows` rows, for the score. `narrow_kinds`: number of sums for the narrow filter, in two
+/// more rows.
 template <int R, int rows, int kinds, int narrow_kinds>
 struct ScoreBlock {
     static constexpr int narrow_rows = rows + 2, narrow_radius_px = 3;
-    /// Rows of pixels that a known radius needs; the first one lies `reach` above the block.
+    /// Rows of pixels needed for a radius known at compile time. The first row is `reach` above the block.
     static constexpr int reach = R > narrow_radius_px ? R : narrow_radius_px + 1, window_rows = rows + 2 * reach;
 
     unsigned frame;
@@ -33,22 +36,22 @@ struct ScoreBlock {
         frame = block / down_frame;
     }
 
-    /// The n-th kind of sums in a row: adjacent columns are contiguous, so there are no bank conflicts. Column 0 lies
-    /// `margin` before the block.
+    /// Returns the n-th kind of sums in a row. Adjacent columns are contiguous, so there are no bank conflicts. Column
+    /// 0 is `margin` before the block.
     static GLINT_DEVICE float* sums(Scratch scratch, int n, int row) {
         return scratch.as<float>() + (n * rows + row) * int(detect_threads);
     }
-    /// The same for the narrow filter. Row 0 lies above the block.
+    /// The same for the narrow filter. Row 0 is above the block.
     static GLINT_DEVICE float* narrow_sums(Scratch scratch, int n, int row) {
         return sums(scratch, kinds, 0) + (n * narrow_rows + row) * int(detect_threads);
     }
-    /// The narrow filter, as narrow_sums.
+    /// Returns the narrow filter, with the rows of narrow_sums.
     static GLINT_DEVICE float* narrow(Scratch scratch, int row) { return narrow_sums(scratch, narrow_kinds, row); }
     static GLINT_DEVICE unsigned* bits(Scratch scratch) {
         return reinterpret_cast<unsigned*>(narrow_sums(scratch, narrow_kinds + 1, 0));
     }
 
-    /// Phase 2. `value(row, column, at, y)`: of the narrow filter in a row of narrow_sums, at a pixel of the frame.
+    /// Phase 2. `value(row, column, at, y)`: narrow filter in a row of narrow_sums, at a pixel of the frame.
     template <class Value>
     GLINT_DEVICE void filter_narrow(Index index, Scratch scratch, const FrameLaunch& f, Value value) const {
         const int at = int(index.thread), column = x - margin + at;
@@ -62,9 +65,9 @@ struct ScoreBlock {
         }
     }
 
-    /// Phase 3. `score_at(row, at, column, y)`: of a pixel of the block.
+    /// Phase 3. `score_at(row, at, column, y)`: score of a pixel of the block.
     template <class Score>
-    GLINT_DEVICE void mark(Index index, Scratch scratch, const FrameLaunch& f, float least_score, float* score,
+    GLINT_DEVICE void mark(Index index, Scratch scratch, const FrameLaunch& f, float min_score, float* score,
                            float* narrow_filter, Score score_at) const {
         const int at = int(index.thread) + margin, column = x + int(index.thread);
         if (int(index.thread) >= columns || column >= f.width) return;
@@ -78,7 +81,7 @@ struct ScoreBlock {
         for (; maxima; maxima &= maxima - 1) {
             const int row = lowest_bit(maxima);
             const float found = score_at(row, at, column, y + row);
-            if (!(found >= least_score)) continue;
+            if (!(found >= min_score)) continue;
             const std::size_t to = place_of_maximum(f, frame, unsigned(column), unsigned(y + row));
             score[to] = found;
             narrow_filter[to] = narrow(scratch, row + 1)[at];

@@ -1,4 +1,4 @@
-// Kernels from lists of maxima to ROIs: the spots of all frames are gathered, their ROIs cut.
+// Kernels from lists of maxima to ROIs: gather the spots of all frames and cut their ROIs.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,8 +7,8 @@
 namespace glint::GLINT_ISA {
 
 /// Gathers the kept spots of all frames in order. `places` has the columns frame, x, y and the corner (x, y) of the
-/// ROI; `starts` has x and y in the ROI, and the score. One block per frame; the preceding frames' counts give its
-/// first row.
+/// ROI. `starts` has x and y in the ROI, and the score. One block per frame; the counts of the preceding frames give
+/// its first row.
 struct GatherSpots {
     static constexpr unsigned max_threads = detect_threads;
     static GLINT_DEVICE void stage(Index index, Scratch scratch, FrameLaunch, SpotLaunch s, const float*,
@@ -35,7 +35,7 @@ struct GatherSpots {
         for (unsigned k = mine.first; k < mine.end; ++k) {
             if (!keep[first + k]) continue;
             const unsigned pixel = list[first + k], row = to++ - s.first;
-            if (row >= n) continue;  // also rows before s.first: the unsigned difference wraps around
+            if (row >= n) continue;  // also rejects rows before s.first, because the unsigned difference wraps around
             const int x = int(pixel % unsigned(f.width)), y = int(pixel / unsigned(f.width));
             const int x_corner = corner(x, s.size, f.width), y_corner = corner(y, s.size, f.height);
             places[row] = int(index.block), places[n + row] = x, places[2 * n + row] = y;

@@ -7,8 +7,9 @@
 
 namespace glint::GLINT_ISA {
 
-/// Maxima of the narrow filter whose score reaches the threshold (eq. 5.6 and 5.7), for uniform read noise. `norms`:
-/// for each class of rows (EdgeNorms; `class_of` maps rows to classes) one row each of box_ratio, norm and narrow_norm.
+/// Finds maxima of the narrow filter whose score reaches the threshold (eq. 5.6 and 5.7), for uniform read noise.
+/// `norms` has three rows for each class of rows: box_ratio, norm and narrow_norm of EdgeNorms. `class_of` maps rows to
+/// classes.
 template <int R>
 struct UniformScore {
     static constexpr unsigned max_threads = detect_threads;
@@ -51,7 +52,7 @@ struct UniformScore {
 
     static GLINT_DEVICE void phase(int phase, PerThread&, Index index, Scratch scratch, FrameLaunch f, ScoreLaunch s,
                                    const float* photoelectrons, const float* inverse_noise, const float* norms,
-                                   const int* class_of, const float* least_score, float* score, float* narrow,
+                                   const int* class_of, const float* min_score, float* score, float* narrow,
                                    unsigned* marks) {
         const Area block(index, f, s);
         if (phase == 0) return sum_columns(block, index, scratch, f, s, photoelectrons);
@@ -66,11 +67,10 @@ struct UniformScore {
             const ColumnOfTiles tiles(s.grid, block.x + int(index.thread));
             const float* nodes = inverse_noise + std::size_t(block.frame) * unsigned(s.grid.columns * s.grid.rows);
             return block.mark(
-                index, scratch, f, least_score[block.frame], score, narrow, [&](int row, int at, int column, int y) {
+                index, scratch, f, min_score[block.frame], score, narrow, [&](int row, int at, int column, int y) {
                     const float signal = across<R>(Area::sums(scratch, 0, row) + at, s.wide, block.radius);
                     const float flat = box_across<R>(Area::sums(scratch, 1, row) + at, block.radius);
-                    // As on the CPU, some rows share the interpolated noise: the same rounding, hence
-                    // the same spots.
+                    // As on the CPU, a few rows share the interpolated noise. Equal rounding gives the same spots.
                     const float noise = tiles.at(s.grid, nodes, y / noise_rows * noise_rows + noise_rows / 2);
                     return uniform_score(signal, flat, norm(0, column, y), norm(1, column, y), noise);
                 });

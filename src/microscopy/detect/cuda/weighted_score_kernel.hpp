@@ -8,10 +8,12 @@
 
 namespace glint::GLINT_ISA {
 
-/// As UniformScore, with maps of read noise or quantum efficiency (eq. 5.5): seven sums per pixel instead of three, so
-/// fewer rows per block fit into shared memory. Missing pixels have no weight, and are lower than any, as those outside
-/// the frame. `missing`: of each frame; null where no frame has any. `only_missing`: frames without any are left as
-/// they are. `variance`: null where it is uniform.
+/// Like UniformScore, with maps of read noise or quantum efficiency (eq. 5.5). It has seven sums per pixel instead of
+/// three, so fewer rows per block fit into shared memory. Missing pixels have no weight and, like those outside the
+/// frame, are lower than any value.
+/// - `missing`: number of missing pixels of each frame; null if no frame has any.
+/// - `only_missing`: skips frames without missing pixels.
+/// - `variance`: null if it is uniform.
 template <int R>
 struct WeightedScore {
     static constexpr unsigned max_threads = detect_threads;
@@ -32,10 +34,10 @@ struct WeightedScore {
             if (!is_inside || y < 0 || y >= f.height) return;
             const unsigned pixel = unsigned(y) * unsigned(f.width) + unsigned(column);
             const float light = tiles.at(s.grid, nodes, y);
-            // Eq. 5.2. The map of q follows that of v. Outside the frame the weight is 0, which clips the window.
+            // Eq. 5.2. The map of q follows the map of v. Outside the frame the weight is 0, which clips the window.
             const float read = variance ? variance[pixel] : f.variance, electrons = from[pixel];
             if (!(electrons == electrons)) return;
-            w = weight(f.has_qe ? light / variance[pixels_of(f) + pixel] : light, read, least_variance);
+            w = weight(f.has_qe ? light / variance[pixels_of(f) + pixel] : light, read, min_variance);
             signal = w * electrons;
         };
         const auto put_narrow = [&](int row, const auto& weight_at, float signal) {
@@ -77,7 +79,7 @@ struct WeightedScore {
 
     static GLINT_DEVICE void phase(int phase, PerThread&, Index index, Scratch scratch, FrameLaunch f, ScoreLaunch s,
                                    const float* photoelectrons, const float* shot, const float* variance,
-                                   const unsigned* missing, int only_missing, const float* least_score, float* score,
+                                   const unsigned* missing, int only_missing, const float* min_score, float* score,
                                    float* narrow, unsigned* marks) {
         const Area block(index, f, s);
         const bool may_miss = missing && missing[block.frame] > 0;
@@ -93,16 +95,15 @@ struct WeightedScore {
                 return here == here ? value : lower_than_any;
             });
         if (phase == 2)
-            return block.mark(
-                index, scratch, f, least_score[block.frame], score, narrow, [&](int row, int at, int, int) {
-                    const auto sums = [&](int n) { return Area::sums(scratch, n, row) + at; };
-                    const int radius = block.radius;
-                    // The sums A, B, C, P and Q of eq. 5.3, then eq. 5.5.
-                    const float a = across<R>(sums(0), s.wide, radius), b = box_across<R>(sums(1), radius);
-                    const float c = across<R>(sums(2), s.squared, radius);
-                    const float p = across<R>(sums(3), s.wide, radius), q = box_across<R>(sums(4), radius);
-                    return weighted_score(a, b, c, p, q);
-                });
+            return block.mark(index, scratch, f, min_score[block.frame], score, narrow, [&](int row, int at, int, int) {
+                const auto sums = [&](int n) { return Area::sums(scratch, n, row) + at; };
+                const int radius = block.radius;
+                // The sums A, B, C, P and Q of eq. 5.3, then eq. 5.5.
+                const float a = across<R>(sums(0), s.wide, radius), b = box_across<R>(sums(1), radius);
+                const float c = across<R>(sums(2), s.squared, radius);
+                const float p = across<R>(sums(3), s.wide, radius), q = box_across<R>(sums(4), radius);
+                return weighted_score(a, b, c, p, q);
+            });
         block.write_bits(index, scratch, f, marks);
     }
 };

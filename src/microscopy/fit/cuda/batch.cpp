@@ -13,8 +13,8 @@
 namespace glint {
 namespace {
 
-/// The offset of a part that is appended at `end`. Multiples of 256 bytes, for the kernel's 16-byte loads and for whole
-/// memory transactions.
+/// Returns the offset of a part that is appended at `end`: a multiple of 256 bytes, for the kernel's 16-byte loads and
+/// for whole memory transactions.
 std::size_t place(std::size_t& end, std::size_t bytes) {
     const std::size_t at = end;
     end += (bytes + 255) / 256 * 256;
@@ -34,13 +34,13 @@ BatchKind kind_of(const RoiView& rois, const Starts& starts, PsfModel model) {
             .parameters = parameter_count(model)};
 }
 
-// The order of the parts is that of up_parts() and down_parts(), which must be by increasing offset: FitSlot::stage()
-// and send() rely on it. Parts of one kind (two corners, variance and q, start values) are contiguous, because the
-// kernel finds the second by the first.
+// up_parts() and down_parts() use the same order, by increasing offset; FitSlot::stage() and send() rely on it. Parts
+// of one kind (two corners, variance and q, start values) are contiguous, because the kernel finds the second through
+// the first.
 BatchLayout layout_of(const BatchKind& kind, std::int64_t rows) {
     const std::size_t count = std::size_t(rows), pixels = count * kind.pixels();
     BatchLayout l{.kind = kind, .rows = rows};
-    l.pixels = place(l.up, pixels * std::size_t(bytes_of(kind.type)));
+    l.pixels = place(l.up, pixels * std::size_t(num_bytes(kind.type)));
     if (kind.corners) l.corners = place(l.up, 2 * count * sizeof(std::int32_t));
     if (kind.variance) l.variance = place(l.up, (kind.qe ? 2 : 1) * pixels * sizeof(float));
     if (kind.additive) l.additive = place(l.up, pixels * sizeof(float));
@@ -57,11 +57,11 @@ std::vector<Part> up_parts(const RoiView& rois, const Starts& starts, const Batc
     const std::size_t count = std::size_t(l.rows), from = std::size_t(first), pixels = kind.pixels();
     std::vector<Part> parts;
     const auto add = [&](const void* data, std::size_t element, std::size_t each, std::size_t at) {
-        // Part has one pointer for both directions; uploads only read by it.
+        // Part has one pointer for both directions; uploads only read through it.
         std::byte* begin = const_cast<std::byte*>(static_cast<const std::byte*>(data)) + from * each * element;
         parts.push_back({begin, count * each * element, at});
     };
-    add(rois.pixels, std::size_t(bytes_of(rois.type)), pixels, l.pixels);
+    add(rois.pixels, std::size_t(num_bytes(rois.type)), pixels, l.pixels);
     parts.back().gpu = rois.gpu;
     if (kind.corners) {
         add(rois.x_corner.data(), 4, 1, l.corners);
@@ -97,7 +97,7 @@ void copy_parts(const std::vector<Part>& parts, std::byte* batch, std::size_t be
         std::byte *part, *batch;
         std::size_t bytes;
     };
-    // Parts are cut up, not dealt out: the pixels are one part with most of the bytes.
+    // Parts are split and not assigned whole: the pixels are one part with most of the bytes.
     std::vector<Piece> pieces;
     for (const Part& part : parts)
         for (std::size_t at = 0; at < part.bytes; at += piece)

@@ -9,7 +9,7 @@
 
 namespace glint {
 
-/// What the rows of a stack consist of.
+/// Which columns the rows of a stack have.
 struct BatchKind {
     int size = 0;  ///< of ROIs, px
     PixelType type = PixelType::float32;
@@ -19,7 +19,8 @@ struct BatchKind {
 };
 BatchKind kind_of(const RoiView& rois, const Starts& starts, PsfModel model);
 
-/// Byte offsets of the parts of a batch of ROIs, of what is given in one piece and of the results in another.
+/// Byte offsets of the parts of a batch of ROIs: of the uploaded data in one piece of memory, of the results in
+/// another.
 struct BatchLayout {
     BatchKind kind;
     std::int64_t rows = 0;
@@ -38,11 +39,12 @@ struct Part {
 
 /// The parts of rows [first, first + layout.rows) in the caller's memory, in the order of the layout.
 std::vector<Part> up_parts(const RoiView& rois, const Starts& starts, const BatchLayout& layout, std::int64_t first);
-/// Where the results go, in the order in which the kernel writes them: theta, CRLB, LLR, p value; then the bytes.
+/// The destinations of the results, in the order in which the kernel writes them: theta, CRLB, LLR, p value, then the
+/// bytes.
 std::vector<Part> down_parts(const FitsView& out, const BatchLayout& layout, std::int64_t first);
 
-/// Copies between the parts and a batch that mirrors the layout from offset `begin` on, by all cores: a single one is
-/// slower than a GPU's link (7 GB/s against 54 on PCIe 5).
+/// Copies between the parts and a batch that mirrors the layout from offset `begin` on. Uses all cores, because a
+/// single core is slower than a GPU's link (7 GB/s against 54 on PCIe 5).
 enum class CopyTo { batch, parts };
 void copy_parts(const std::vector<Part>& parts, std::byte* batch, std::size_t begin, CopyTo to);
 

@@ -6,9 +6,9 @@
 
 namespace glint {
 
-/// The fatbin of the PsfModel of that number; empty if glint was built without nvcc.
+/// Returns the fatbin of the PsfModel with that number; empty if glint was built without nvcc.
 std::span<const unsigned char> fit_fatbin(int model);
-/// That of joint fits.
+/// Returns the fatbin of joint fits.
 std::span<const unsigned char> joint_fatbin(int model);
 
 }  // namespace glint

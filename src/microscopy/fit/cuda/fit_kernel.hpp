@@ -2,12 +2,12 @@
 // variables d' and mu' of theory.md, eq. 2.1 to 2.3; then every thread runs the kernel of fit/kernel.hpp
 // independently.
 //
-// Global memory is read in coalesced 16-byte loads, which ROI by ROI per thread could not be. The iteration then reads
-// only shared memory.
+// Global memory is read in coalesced 16-byte loads, which would not be possible with one thread per ROI. The iteration
+// then reads only shared memory.
 //
-// Why one fit per thread and not per warp: no reductions, no idle threads for small ROIs, and the same source as on the
-// CPU. The price is that a warp runs until its slowest fit has converged, and that registers bound the number of warps.
-// GaussianXYNB reaches 3.9e9 fits/s with 7x7 px on an H200, some ten times what the PCIe link brings.
+// One fit per thread instead of per warp needs no reductions, leaves no threads idle for small ROIs, and uses the same
+// source as the CPU. In return, a warp runs until its slowest fit has converged, and registers limit the number of
+// warps. GaussianXYNB reaches 3.9e9 fits/s with 7x7 px on an H200, about ten times what the PCIe link transfers.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -24,7 +24,7 @@ struct alignas(16) Bytes16 {
     unsigned word[4];
 };
 
-/// The k-th count of such a load.
+/// Returns the k-th count of such a load.
 GLINT_INLINE float unpack(Bytes16 b, int k, GpuPixel type) {
     // The bits of a float, reinterpreted; integers are little endian, as on every host that CUDA supports.
     if (type == GpuPixel::f32) return lane_of(int(b.word[k]));
@@ -32,7 +32,7 @@ GLINT_INLINE float unpack(Bytes16 b, int k, GpuPixel type) {
     return float((b.word[k / 4] >> (8 * (k % 4))) & 0xffu);
 }
 
-/// A block's ROIs in shared memory; each plane has a ROI per thread, `shared_stride` apart.
+/// A block's ROIs in shared memory. Each plane contains one ROI per thread, `shared_stride` apart.
 struct SharedRois {
     float* data;      // d' (eq. 2.2); NaN for an unusable pixel
     float* known;     // m / f + v / f^2 per pixel, or null
@@ -44,21 +44,21 @@ struct SharedRois {
 template <class Psf, int fixed, bool mapped, bool weighted = false>
 struct FitKernel {
     static constexpr unsigned max_threads = gpu_block_threads;
-    /// Minimum of resident blocks per multiprocessor (__launch_bounds__). With 0, the compiler's choice, it would spill
-    /// registers of the mapped kernels to fit one more block. From 13 px on shared memory has no room for that block
+    /// Minimum of resident blocks per multiprocessor (__launch_bounds__). With 0, the compiler decides. For the mapped
+    /// kernels it would spill registers to fit one more block. From 13 px on, shared memory has no room for that block
     /// anyway.
     static constexpr unsigned min_blocks = !mapped ? 0 : fixed >= 13 ? 2 : fixed == 5 ? 4 : 0;
 
     static GLINT_INLINE int size(const FitLaunch& launch) {
         const int s = fixed ? fixed : launch.options.size;
-        // The host has checked the size; loops need no test for zero turns.
+        // The host has checked the size, so loops need no test for zero iterations.
         if (s < 3) __builtin_unreachable();
         return s;
     }
 
-    /// The planes of the block's shared memory that this kernel uses. Their number is PixelPlanes::count() on the host,
-    /// which gives the launch its size: both must agree. Variance and known part differ only by the additive signal, so
-    /// without one they share a plane, which lets more blocks be resident.
+    /// The planes of the block's shared memory that this kernel uses. Their number must equal PixelPlanes::count(),
+    /// which determines the launch's size on the host. Variance and known part differ only by the additive signal.
+    /// Without one they share a plane, so that more blocks can be resident.
     static GLINT_INLINE SharedRois shared(gpu::Scratch scratch, gpu::Index index, int size, bool separate_variance) {
         const unsigned plane = index.block_dim * shared_stride(size);
         float* data = scratch.as<float>();
@@ -70,9 +70,9 @@ struct FitKernel {
     /// Converts the count of pixel q of the block, and stores it at its place in shared memory. `first`: the block's
     /// first ROI.
     ///
-    /// The same checks as fit_model.hpp makes on the CPU, written so that NaN fails them: beyond 1e9 e-, negative
-    /// variances or signals, efficiencies that are not positive. An unusable pixel becomes NaN in `data` alone;
-    /// check_pixels() clears the rest.
+    /// Applies the same checks as fit_model.hpp on the CPU, written so that NaN fails them: beyond 1e9 e-, negative
+    /// variances or signals, non-positive efficiencies. An unusable pixel becomes NaN only in `data`; check_pixels()
+    /// clears its other planes.
     static GLINT_INLINE void store_pixel(const SharedRois& to, const FitLaunch& launch, unsigned first, unsigned q,
                                          float count, const GpuCameraPixel* maps, const int* corners,
                                          const float* variance, const float* additive) {
@@ -95,8 +95,8 @@ struct FitKernel {
         at = roi * stride + p;
         if (maps) {
             const unsigned j = p / unsigned(s), i = p % unsigned(s), k = first + roi;
-            // Corners may be anything: nothing has checked them. Negative ones wrap to large numbers, and one
-            // comparison with `end` keeps every load inside the map; the row is then refused by its status.
+            // Corners are unchecked. Negative ones wrap to large numbers, so one comparison with `end` keeps every load
+            // inside the map. The row's status then reports the error.
             const unsigned x = corners[k], y = corners[launch.count + k], width = launch.map_width;
             const unsigned index = (y + j) * width + x + i, end = width * unsigned(launch.map_height);
             const GpuCameraPixel here = maps[index < end ? index : 0];  // out of bounds: mark_outside_maps() reports it
@@ -106,7 +106,7 @@ struct FitKernel {
         const float d = (count - offset) * factor;
         bool good = abs(d) < 1e9f;
         if (variance) {
-            // A variance given with the ROIs takes the place of the camera's. 64-bit index: a batch may have more than
+            // A variance given with the ROIs replaces the camera's. 64-bit index, because a batch may have more than
             // 2^31 values.
             v = variance[std::size_t(first) * pixels + q];
             good = good & (v >= 0.0f) & (v < 1e9f);
@@ -175,11 +175,11 @@ struct FitKernel {
         }
     }
 
-    /// Initialises every row's status: 0, or gpu_outside_maps where the ROI is not inside the camera's maps.
+    /// Initialises every row's status: 0, or gpu_outside_maps if the ROI is not inside the camera's maps.
     ///
-    /// On the GPU, which reads the corners anyway: on the host this took 4 of 22 ms (7x7, uint16), since the bandwidth
-    /// of the host's memory is the limit. Unsigned comparison, so a negative corner is outside too. The host has
-    /// checked that the maps are no smaller than a ROI.
+    /// Done on the GPU, which reads the corners anyway. On the host, this took 4 of 22 ms (7x7, uint16), limited by
+    /// memory bandwidth. An unsigned comparison also catches negative corners. The host has checked that the maps are
+    /// at least as large as a ROI.
     static GLINT_INLINE void mark_outside_maps(gpu::Index index, const FitLaunch& launch, const int* corners,
                                                unsigned char* bytes) {
         const unsigned row = index.global();
@@ -202,7 +202,7 @@ struct FitKernel {
         const SharedRois rois = shared(scratch, index, s, additive != nullptr);
         const unsigned mine = index.thread * shared_stride(s);
         const float scale = 1.0f / launch.options.shot_noise;
-        // With a lane of one, the ROI in shared memory is a group already: no transpose.
+        // With one lane, the ROI in shared memory is already a group: no transpose.
         GroupPixels roi{rois.data + mine,
                         mapped ? rois.known + mine : nullptr,
                         mapped ? rois.variance + mine : nullptr,
@@ -216,8 +216,8 @@ struct FitKernel {
         // Unusable pixels are NaN, which propagates to the start estimate of bg. So they need no test of their own in
         // the common case; where bg is not a finite number, the ROI is cleared and the estimate repeated.
         bool bad = false;
-        // With maps, the minimum known part is needed in any case. With all parameters given, bg is not computed from
-        // the pixels and cannot reveal bad ones.
+        // With maps, the minimum known part is always needed. With all parameters given, bg is not computed from the
+        // pixels and cannot reveal bad ones.
         if (mapped || launch.known_starts > 2) bad = check_pixels(rois, mine, pixels, roi);
         GLINT_UNROLL_BY(1)
         for (int attempt = 0; attempt < 2; ++attempt) {
@@ -229,9 +229,9 @@ struct FitKernel {
         constexpr int P = GroupResult<Psf>::P;
         const std::size_t n = launch.count;
         GroupResult<Psf> result;
-        // Cleared ROIs run like others: they converge or fail quickly, and their status says `bad input`.
+        // Cleared ROIs run like all ROIs: they converge or fail quickly, and their status says `bad input`.
         fit.run(result);
-        // The same for all threads, so no divergence. As in fit_model.hpp.
+        // Uniform for all threads, so no divergence. As in fit_model.hpp.
         if (launch.options.multiplied)
             fit.template add_goodness<PixelNoise::multiplied>(result.goodness);
         else if (mapped || launch.options.variance > 0)
@@ -269,8 +269,8 @@ struct FitKernel {
         fit.start_from(theta);
     }
 
-    /// Whether the ROI has unusable pixels; if so, clears it. Also finds the least known part. A thread reads and
-    /// writes its own ROI only, so no barrier is needed.
+    /// Returns true if the ROI has unusable pixels, and clears it then. Also finds the least known part. A thread
+    /// accesses only its own ROI, so no barrier is needed.
     static GLINT_INLINE bool check_pixels(const SharedRois& rois, unsigned mine, int pixels, GroupPixels& roi) {
         float check = 0, least = 3e38f;
         GLINT_UNROLL

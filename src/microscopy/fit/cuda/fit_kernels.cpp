@@ -17,14 +17,14 @@ namespace {
 struct BlockShape {
     unsigned threads = 0, shared_bytes = 0;
 };
-BlockShape block_shape(int size, int planes, int most_shared_bytes) {
+BlockShape block_shape(int size, int planes, int max_shared_bytes) {
     constexpr int reserved = 1 << 10;  // bytes per block, by the driver
     BlockShape best;
     unsigned resident = 0;
     for (unsigned threads : {128u, 96u, 64u, 32u, 16u}) {
         const unsigned bytes = threads * planes * shared_stride(size) * unsigned(sizeof(float));
-        if (int(bytes) > most_shared_bytes) continue;
-        const unsigned blocks = std::min(32u, unsigned(most_shared_bytes + reserved) / (bytes + reserved));
+        if (int(bytes) > max_shared_bytes) continue;
+        const unsigned blocks = std::min(32u, unsigned(max_shared_bytes + reserved) / (bytes + reserved));
         if (std::min(blocks * threads, 640u) > resident) {
             resident = std::min(blocks * threads, 640u);  // the limit by registers
             best = {threads, bytes};
@@ -34,11 +34,11 @@ BlockShape block_shape(int size, int planes, int most_shared_bytes) {
 }
 
 std::string kernel_name(PsfModel model, int size, PixelPlanes planes) {
-    if (planes.qe) return fmt::format("fit_{}_0_weighted", name_of(model));
+    if (planes.qe) return fmt::format("fit_{}_0_weighted", to_name(model));
     const bool mapped = planes.count() > 1;
     const bool fixed =
         std::find(std::begin(gpu_fixed_sizes), std::end(gpu_fixed_sizes), size) != std::end(gpu_fixed_sizes);
-    return fmt::format("fit_{}_{}{}", name_of(model), fixed ? size : 0, mapped ? "_mapped" : "");
+    return fmt::format("fit_{}_{}{}", to_name(model), fixed ? size : 0, mapped ? "_mapped" : "");
 }
 
 }  // namespace
@@ -46,8 +46,8 @@ std::string kernel_name(PsfModel model, int size, PixelPlanes planes) {
 FitVariant FitKernels::of(const Psf& psf, int size, PixelPlanes planes) {
     std::shared_ptr<const TableOnGpu> table = table_of(psf);
     const PsfModel model = psf.model;
-    const int most_shared_bytes = context_.shared_bytes_per_block();
-    const BlockShape shape = block_shape(size, planes.count(), most_shared_bytes);
+    const int max_shared_bytes = context_.shared_bytes_per_block();
+    const BlockShape shape = block_shape(size, planes.count(), max_shared_bytes);
     const std::string name = kernel_name(model, size, planes);
     const std::lock_guard lock(mutex_);
     auto known = kernels_.find(name);
@@ -55,13 +55,13 @@ FitVariant FitKernels::of(const Psf& psf, int size, PixelPlanes planes) {
         auto module = modules_.find(model);
         if (module == modules_.end())
             module = modules_.emplace(model, gpu::Module(context_, fit_fatbin(int(model)))).first;
-        known = kernels_.emplace(name, module->second.kernel(name, most_shared_bytes)).first;
+        known = kernels_.emplace(name, module->second.kernel(name, max_shared_bytes)).first;
     }
     return {known->second, shape.threads, shape.shared_bytes, std::move(table)};
 }
 
 gpu::Kernel FitKernels::joint(PsfModel model) {
-    const std::string name = fmt::format("joint_{}", name_of(model));
+    const std::string name = fmt::format("joint_{}", to_name(model));
     const std::lock_guard lock(mutex_);
     auto known = kernels_.find(name);
     if (known == kernels_.end())

@@ -31,28 +31,28 @@ class TableOnGpu {
 struct FitVariant {
     gpu::Kernel kernel;
     unsigned threads = 0, shared_bytes = 0;        ///< per block
-    std::shared_ptr<const TableOnGpu> table = {};  ///< that it reads; null: none
+    std::shared_ptr<const TableOnGpu> table = {};  ///< the table that it reads; null: none
 };
 
-/// Which values are given per pixel, besides the counts.
+/// Which values are given per pixel, in addition to the counts.
 struct PixelPlanes {
     bool noise = false, additive = false, qe = false;
     int count() const { return 1 + (noise || additive || qe) + additive + qe; }  ///< in shared memory
 };
 
-/// The kernels of one GPU, and what they all read, loaded on first use. Thread-safe.
+/// The kernels of one GPU and their common data, loaded on first use. Thread-safe.
 class FitKernels {
   public:
     explicit FitKernels(const gpu::Context& context) : context_(context) {}
     /// Throws gpu::OutOfMemory for the PSF's table.
     FitVariant of(const Psf& psf, int size, PixelPlanes planes);
     gpu::Kernel joint(PsfModel model);  ///< of joint fits
-    /// The PSF's table, once on this GPU for all who hold it; null: it has none. Throws gpu::OutOfMemory.
+    /// Returns the PSF's table on this GPU, shared by all users; null if it has none. Throws gpu::OutOfMemory.
     std::shared_ptr<const TableOnGpu> table_of(const Psf& psf);
 
   private:
     gpu::Context context_;
-    std::mutex mutex_;  // guards what follows
+    std::mutex mutex_;  // guards the members below
     std::map<PsfModel, gpu::Module> modules_;
     std::map<std::string, gpu::Kernel> kernels_;
     std::map<std::uint64_t, std::weak_ptr<const TableOnGpu>> tables_;  // by PsfTable::hash()

@@ -30,7 +30,7 @@ struct FitLaunch {
 /// Status of a row whose ROI is not inside the camera's maps; not a FitStatus.
 constexpr unsigned char gpu_outside_maps = 255;
 
-/// ROI sizes with their own kernel, whose loops over pixels are unrolled; all others share one.
+/// ROI sizes with their own kernel, whose loops over pixels are unrolled; all other sizes share one kernel.
 constexpr int gpu_fixed_sizes[] = {5, 7, 9, 11, 13, 15};
 constexpr unsigned gpu_block_threads = 128;
 

@@ -1,8 +1,8 @@
 // Launches the fit on ROIs in device memory and collects the results.
 //
-// The same kernels as GpuFitter's, on pixels that detection has left on the device: nothing is uploaded per call, and
-// the results come back in one transfer. Everything is enqueued on the caller's stream; its synchronisation is the only
-// wait.
+// Runs the same kernels as GpuFitter on pixels that detection has left on the device. Nothing is uploaded per call, and
+// the results come back in one transfer. Everything is enqueued on the caller's stream, whose synchronisation is the
+// only wait.
 // SPDX-License-Identifier: MIT
 #include "fit/cuda/fit_on_gpu.hpp"
 
@@ -26,7 +26,8 @@ gpu::Buffer<GpuCameraPixel> upload_noise(const gpu::Stream& stream, const Camera
     return buffer;
 }
 
-/// Through an empty RoiView, so that scalars of the noise are converted in one place (kernel_options) for all fits.
+/// Converts through an empty RoiView, so that scalars of the noise are converted in one place (kernel_options) for all
+/// fits.
 KernelOptions options_of(const CameraView& camera, int size, const FitSettings& settings) {
     RoiView rois;
     rois.size = size;
@@ -55,7 +56,7 @@ FitOnGpu::FitOnGpu(const gpu::Stream& stream, FitKernels& kernels, const CameraV
       before_(stream.context(), true),
       after_(stream.context(), true) {}
 
-// Between the events around the kernel, without the download.
+// The time between the events around the kernel, without the download.
 double FitOnGpu::seconds() const { return after_.milliseconds_since(before_) / 1000.0; }
 
 std::int64_t FitOnGpu::bytes_down() const { return std::int64_t(launch_.count * (columns() * sizeof(float) + 2)); }
@@ -63,7 +64,7 @@ std::int64_t FitOnGpu::bytes_down() const { return std::int64_t(launch_.count * 
 // read_on() orders the kernel after the
 // kernels that wrote the ROIs, also if those ran on another stream.
 void FitOnGpu::run(const RoisOnGpu& rois) {
-    // Also for none: append_to() and bytes_down() ask it.
+    // Also set for 0 ROIs: append_to() and bytes_down() use it.
     launch_.count = unsigned(rois.count);
     if (rois.count == 0) return;
     const std::size_t bytes = std::size_t(bytes_down()), n = launch_.count;
@@ -74,7 +75,7 @@ void FitOnGpu::run(const RoisOnGpu& rois) {
                {rois.pixels.read_on(stream_), noise_ ? noise_.read_on(stream_) : 0, rois.corners.read_on(stream_), 0, 0,
                 rois.starts.read_on(stream_), to, to + columns() * n * sizeof(float)});
     after_.record(stream_);
-    // To page-locked memory: asynchronous.
+    // Asynchronous, because the target is page-locked memory.
     gpu::download(stream_, {here_.data(), bytes}, results_);
 }
 

@@ -25,13 +25,13 @@ class FitOnGpu {
     /// `camera` provides the noise and must outlive this object.
     FitOnGpu(const gpu::Stream& stream, FitKernels& kernels, const CameraView& camera, int size, const Psf& psf,
              double pixel_size_nm, const FitSettings& settings);
-    /// Enqueues the fits and the download. Results are on the host once the stream has been synchronised; no other run
-    /// before.
+    /// Enqueues the fits and the download. Results are on the host once the stream has been synchronised. Do not call
+    /// it again before.
     void run(const RoisOnGpu& rois);
     /// Appends the results of the last run to `fits`.
     void append_to(Fits& fits) const;
     std::int64_t bytes_down() const;  ///< of the last run
-    double seconds() const;           ///< of its kernel; the stream must have been synchronised
+    double seconds() const;           ///< time of the last run's kernel; the stream must have been synchronised
 
   private:
     std::size_t columns() const { return std::size_t(2 * parameter_count(model_) + 2); }

@@ -1,9 +1,9 @@
-// Uploads a batch, launches the fit and downloads the results, direct or staged.
+// Uploads a batch, launches the fit and downloads the results, directly or staged.
 //
-// A slot goes through run() and finish() in turn; between them everything it owns belongs to the device. What is
-// page-locked already, by whomever, is transferred in place. The rest is staged in page-locked memory of the slot,
-// copied by all cores in parallel. The runtime's ring of slots (gpu/staging.hpp) serves one large copy as well, but for
-// batches its threads meet too often: 42 % of the link instead of 75 to 95 % (7x7).
+// A slot alternates between run() and finish(). In between, everything it owns belongs to the device. Memory that is
+// already page-locked is transferred in place. The rest is copied by all cores in parallel to page-locked memory of the
+// slot. The runtime's ring of slots (gpu/staging.hpp) is as fast for one large copy. For batches, its threads
+// synchronise too often: 42 % of the link instead of 75 to 95 % (7x7).
 // SPDX-License-Identifier: MIT
 #include "fit/cuda/fit_slot.hpp"
 
@@ -29,8 +29,8 @@ FitSlot::FitSlot(const gpu::Context& context)
       marks_{gpu::Event(context, true), gpu::Event(context, true), gpu::Event(context, true),
              gpu::Event(context, true)} {}
 
-// The old buffer is freed before the new one is allocated. In stream order, so the memory can be the same. If the
-// allocation fails, the slot has none, and is still usable.
+// Frees the old buffer before allocating the new one. In stream order, so the memory can be the same. If the allocation
+// fails, the slot has no buffer but remains usable.
 void FitSlot::reserve(const BatchLayout& layout) {
     if (up_.size() < layout.up) up_ = {}, up_ = gpu::Buffer<std::byte>(stream_, layout.up);
     if (down_.size() < layout.down) down_ = {}, down_ = gpu::Buffer<std::byte>(stream_, layout.down);
@@ -40,7 +40,7 @@ void FitSlot::reserve(const BatchLayout& layout) {
 void FitSlot::launch(const FitVariant& kernel, const FitLaunch& launch, const BatchLayout& layout,
                      const gpu::Buffer<GpuCameraPixel>& maps) {
     const BatchKind& kind = layout.kind;
-    // 0 for what is absent: the kernel tests the pointers, not the layout.
+    // 0 for absent buffers: the kernel tests the pointers, not the layout.
     const std::uint64_t up = up_.read_on(stream_), down = down_.write_on(stream_);
     const auto address = [&](bool there, std::size_t at) { return there ? up + at : std::uint64_t(0); };
     launch_fit(stream_, kernel, launch,
@@ -49,11 +49,11 @@ void FitSlot::launch(const FitVariant& kernel, const FitLaunch& launch, const Ba
                 address(launch.known_starts > 0, layout.start), down + layout.columns, down + layout.bytes});
 }
 
-/// Copies the parts to staged_up_, at their distances in the device buffer. The slot's last transfer from there is
-/// complete: finish() or drop() came before. Memory of another GPU comes through the host, too.
+/// Copies the parts to staged_up_ with the same offsets as in the device buffer. Earlier transfers from there are
+/// complete, because finish() or drop() was called. Memory of another GPU is also copied through the host.
 void FitSlot::stage(const std::vector<Part>& parts) {
     if (parts.empty()) return;
-    // From the first to the last part; parts in between that go directly leave a hole.
+    // From the first to the last part; parts in between that are transferred directly leave a gap.
     const std::size_t begin = parts.front().at, end = parts.back().at + parts.back().bytes;
     make_room(staged_up_, stream_.context(), end - begin);
     std::vector<Part> of_host;
@@ -94,7 +94,7 @@ void FitSlot::send(const std::vector<Part>& direct, const std::vector<Part>& sta
 
 void FitSlot::run(const FitVariant& kernel, FitLaunch launch_numbers, const BatchLayout& layout,
                   const gpu::Buffer<GpuCameraPixel>& maps, std::vector<Part> up, std::vector<Part> down) {
-    // Per part: in one call some arrays may be page-locked and others not.
+    // Decided per part, because only some arrays of a call may be page-locked.
     const gpu::detail::ContextState& home = stream_.context().state();
     const auto pageable = [&](const Part& part) {
         return part.gpu < 0 ? !gpu::detail::is_pinned(home, part.data, part.bytes) : part.gpu != home.ordinal;
@@ -103,7 +103,7 @@ void FitSlot::run(const FitVariant& kernel, FitLaunch launch_numbers, const Batc
     const bool in_one_piece = std::any_of(down.begin(), down.end(), pageable);
     if (in_one_piece) make_room(staged_down_, stream_.context(), layout.down);
     std::vector<Part> direct, staged;
-    // Both keep the order of the offsets.
+    // Both lists keep the order of the offsets.
     for (const Part& part : up) (pageable(part) ? staged : direct).push_back(part);
     stage(staged);
     // After the staging, so that BatchTimes::up is the time of the link, not of the host's memory.
@@ -142,7 +142,7 @@ BatchTimes FitSlot::times() const {
     return {between(0, 1), between(1, 2), between(2, 3)};
 }
 
-// The input is still in up_ from run(), and the results are overwritten with the same.
+// The input is still in up_ from run(), and the results are overwritten with the same values.
 double FitSlot::kernel_seconds(const FitVariant& kernel, FitLaunch numbers, const BatchLayout& layout,
                                const gpu::Buffer<GpuCameraPixel>& maps) {
     marks_[1].record(stream_);

@@ -1,9 +1,9 @@
 // GpuFitter: batches on several streams, whose transfers and kernels overlap so that the link is never idle.
 //
-// The link is the limit, not the kernel: 7x7 ROIs of float32 come at 2.7e8 a second (53 GB/s) where the kernel fits
-// 3.9e9. So counts are uploaded unconverted (uint16 doubles the rate), and everything here serves to keep the link
-// busy: four slots in flight, the fifth batch waits for the oldest. One host thread per GPU does all of it; the streams
-// are the concurrency.
+// The link is the limit, not the kernel: it transfers 2.7e8 7x7 ROIs of float32 per second (53 GB/s), and the kernel
+// fits 3.9e9. Counts are therefore uploaded unconverted (uint16 doubles the rate), and everything here keeps the link
+// busy. Four slots are in flight; the fifth batch waits for the oldest. One host thread per GPU does all of it; the
+// streams provide the concurrency.
 //
 // A row is final once finish() has returned for its batch. After a failure only the batches in flight are fitted again.
 // SPDX-License-Identifier: MIT
@@ -23,20 +23,20 @@
 namespace glint {
 namespace {
 
-// One uploads, one computes, one downloads, and one is being staged by the host.
+// One slot uploads, one computes, one downloads, and one is being staged by the host.
 constexpr int slot_count = 4;
 constexpr std::size_t bytes_to_fill_the_link = std::size_t(16) << 20;  // per batch; 0.3 ms at 55 GB/s
 // Several GPUs share the driver's locks: batches twice as large halve the contention.
 constexpr std::size_t large_stack_bytes = std::size_t(4) << 30, bytes_of_large = 2 * bytes_to_fill_the_link;
-// A batch is a multiple of least_batch, unless the caller or a lack of memory wants it smaller.
-constexpr std::int64_t least_batch = 1024, one_warp = 32;
+// A batch is a multiple of min_batch, unless the caller or a lack of memory wants it smaller.
+constexpr std::int64_t min_batch = 1024, one_warp = 32;
 
 static_assert(int(GpuPixel::u8) == int(PixelType::uint8) && int(GpuPixel::u16) == int(PixelType::uint16) &&
               int(GpuPixel::f32) == int(PixelType::float32));
 
 }  // namespace
 
-// One model stands for all: nvcc has compiled every image of this build or none.
+// One model represents all: nvcc has compiled every model of this build, or none.
 bool has_gpu_kernels() { return !fit_fatbin(int(PsfModel::GaussianXYNB)).empty(); }
 
 void require_gpu_kernels() {
@@ -47,19 +47,19 @@ void require_gpu_kernels() {
 }
 
 struct GpuFitter::State {
-    // No memory is allocated yet: that is in fit(), where a lack of it makes the batches smaller.
+    // Allocates no memory yet. fit() does, and reduces the batch if memory is short.
     State(gpu::Lease leased, std::int64_t wanted_batch)
         : lease(std::move(leased)), wanted_batch_size(wanted_batch), context(lease.create_context()), kernels(context) {
         slots = new_slots();
     }
-    /// A slot keeps the memory of its largest batch; only new ones give it back, where batches have to be smaller.
+    /// A slot keeps the memory of its largest batch. Only new slots release it, if batches must be smaller.
     std::vector<FitSlot> new_slots() const {
         std::vector<FitSlot> fresh;
         for (int k = 0; k < slot_count; ++k) fresh.emplace_back(context);
         return fresh;
     }
 
-    /// What all batches of one call have in common.
+    /// The data that all batches of one call share.
     struct Plan {
         const RoiView& rois;
         const FitsView& out;
@@ -78,8 +78,8 @@ struct GpuFitter::State {
     std::vector<FitSlot> slots;
     gpu::Buffer<GpuCameraPixel> maps;
     std::shared_ptr<const CameraView::Maps> maps_of;  // the maps uploaded last
-    std::shared_ptr<const TableOnGpu> table;          // of the PSF of the last call that had one
-    std::uint64_t table_hash = 0;                     // and its PsfTable::hash()
+    std::shared_ptr<const TableOnGpu> table;          // of the last PSF that had a table
+    std::uint64_t table_hash = 0;                     // PsfTable::hash() of that table
 
     /// Checks the arguments, chooses the kernel, and uploads the camera's maps unless the last call had the same.
     /// Throws OptionError before anything is enqueued, and gpu::OutOfMemory for the maps.
@@ -92,8 +92,8 @@ struct GpuFitter::State {
         const PixelPlanes planes{.noise = maps_used || !rois.variance.empty(),
                                  .additive = !rois.additive.empty(),
                                  .qe = !rois.qe.empty() || (rois.camera && !rois.camera->qe_map().empty())};
-        // The camera, if it is uniform. With maps the kernel reads each pixel's values; without a camera the pixels are
-        // photoelectrons already.
+        // The camera's values, if they are uniform. With maps, the kernel reads each pixel's values. Without a camera,
+        // the pixels are already photoelectrons.
         const CameraView::Pixel all = rois.camera ? rois.camera->pixel(0) : CameraView::Pixel{0, 1, 0, 1};
         p.launch = {kernel_psf(psf, pixel_size_nm, fit_options, rois.size),
                     kernel_options(rois, fit_options),
@@ -111,7 +111,7 @@ struct GpuFitter::State {
         if (psf.table) table = p.kernel.table, table_hash = psf.table->hash();
         p.wanted_batch = batch_for(p);
         if (maps_used && maps_of != rois.camera->maps()) {
-            // Freed first, and forgotten: if the upload fails, the next call must not take the old maps for these.
+            // Frees and forgets the old maps first: if the upload fails, the next call must not use them.
             maps_of = {}, maps = {};
             maps = upload_maps(*rois.camera);
             maps_of = rois.camera->maps();
@@ -119,22 +119,23 @@ struct GpuFitter::State {
         return p;
     }
 
-    /// ROIs per batch: as many as the link needs, fewer where four of them would not fit into the context's limit.
+    /// Returns the ROIs per batch: as many as the link needs, but few enough that four batches fit into the context's
+    /// limit.
     ///
     /// A larger batch gains nothing once its transfer (0.3 ms) takes longer than the calls that start it. It costs
-    /// memory that others could lease, and a longer beginning and end, in which the link has nothing to do.
+    /// memory that other processes could lease, and longer phases at the start and end in which the link is idle.
     std::int64_t batch_for(const Plan& p) const {
         const std::int64_t n = std::max<std::int64_t>(1, std::int64_t(p.rois.count));
         if (wanted_batch_size > 0) return std::min(wanted_batch_size, n);
-        const BatchLayout each = layout_of(p.kind, least_batch);
+        const BatchLayout each = layout_of(p.kind, min_batch);
         const std::size_t bytes = each.up + each.down;
-        const std::size_t bytes_up = std::max<std::size_t>(1, each.up / least_batch);
+        const std::size_t bytes_up = std::max<std::size_t>(1, each.up / min_batch);
         const bool large = std::size_t(n) > large_stack_bytes / bytes_up;
         const std::size_t fills = (large ? bytes_of_large : bytes_to_fill_the_link) / bytes_up;
         // The limit may have been lowered since the last call (give_up_spare_memory).
-        const std::size_t fits = context.statistics().limit_bytes / slot_count / bytes * least_batch;
-        const std::size_t batch = std::clamp<std::size_t>(std::min(fills, fits), least_batch, std::size_t(1) << 22);
-        return std::min<std::int64_t>(n, std::int64_t(batch / least_batch * least_batch));
+        const std::size_t fits = context.statistics().limit_bytes / slot_count / bytes * min_batch;
+        const std::size_t batch = std::clamp<std::size_t>(std::min(fills, fits), min_batch, std::size_t(1) << 22);
+        return std::min<std::int64_t>(n, std::int64_t(batch / min_batch * min_batch));
     }
 
     /// One struct of 16 bytes per pixel, so that the kernel reads all four values by one load. The stream is
@@ -156,21 +157,21 @@ struct GpuFitter::State {
         return buffer;
     }
 
-    /// Publishes the lease's memory in use; if others wait and the batches need no more memory, returns the rest to
-    /// them. What is allocated is published after the allocation, since others add the unpublished part to what is in
-    /// use: late is safe, early is not.
+    /// Publishes the lease's memory in use. If other processes wait and the batches need no more memory, returns the
+    /// rest to them. Memory is published after its allocation. Until then, other processes count it as in use, so
+    /// publishing late is safe and early is not.
     void publish_memory(bool needs_no_more) {
         if (needs_no_more && lease.others_wait()) give_up_spare_memory();
         lease.publish_held();
     }
 
-    /// Trims the pool, and shrinks context limit and lease to what is left. They do not grow again: the next larger
-    /// batch meets the limit and becomes smaller, or the device gets a new lease (Device::limit_was_lowered).
+    /// Trims the pool, and shrinks context limit and lease to the remaining memory. They do not grow again. The next
+    /// larger batch reaches the limit and is reduced, or the device gets a new lease (Device::limit_was_lowered).
     void give_up_spare_memory() {
         const gpu::MemoryStatistics memory = context.statistics();
         if (memory.reserved_bytes >= lease.bytes()) return;
         context.trim();
-        // Limit before lease: once the lease is smaller, others may take what this process must not allocate any more.
+        // The limit before the lease: once the lease is smaller, other processes may take the memory.
         const std::uint64_t kept = context.statistics().reserved_bytes;
         context.lower_limit(kept);
         lease.shrink(kept);
@@ -182,8 +183,8 @@ struct GpuFitter::State {
       public:
         explicit BatchSize(std::int64_t wanted) : wanted_(wanted), now_(wanted) {}
         operator std::int64_t() const { return now_; }
-        /// False if the batch cannot be smaller.
-        /// Doubling the interval after each failure bounds the waste: where memory stays short, retries become rare.
+        /// Returns false if the batch cannot be smaller. Doubling the interval after each failure limits the waste: if
+        /// memory stays short, retries become rare.
         bool halve() {
             if (now_ <= one_warp) return false;
             now_ = std::max(one_warp, now_ / 2);
@@ -209,11 +210,10 @@ struct GpuFitter::State {
             check_corners(p.rois, first, end - first);
     }
 
-    /// Takes rows and fits them until none are left. If it throws, the taken rows without a result are given back.
+    /// Takes and fits rows until none are left. If it throws, returns the rows without a result to the queue.
     ///
-    /// Batches are finished in the order in which they were taken, each by waiting for its own stream. A slot is used
-    /// again only when its batch is finished: with slot_count in flight the oldest is finished first, and slots are
-    /// taken in turn.
+    /// Batches finish in the order in which they were taken, each by waiting for its own stream. A slot is reused only
+    /// when its batch is finished. With slot_count batches in flight, waits for the oldest. Slots are used in rotation.
     void run(Plan& p, BatchSize& batch, const StopFlag* stop, RowShare& share, FitInfo& info) {
         struct InFlight {
             RowRange rows;
@@ -234,25 +234,25 @@ struct GpuFitter::State {
         std::size_t turn = 0;
         try {
             for (;;) {
-                // Once a batch. What is in flight is dropped, what is finished stays.
+                // Checked once per batch. Batches in flight are dropped; finished ones remain.
                 if (stop && *stop) throw Cancelled("the fit was stopped");
                 if (int(in_flight.size()) == slot_count) finish_oldest();
-                // Towards the end of a stack that several GPUs share, the queue gives less than was asked for.
+                // Towards the end of a stack shared by several GPUs, the queue returns fewer rows than requested.
                 const RowRange rows = share.take(batch);
                 if (rows.empty() && in_flight.empty()) break;
-                if (rows.empty()) {  // others may give rows back meanwhile
+                if (rows.empty()) {  // other devices may still return rows
                     finish_oldest();
                     continue;
                 }
                 FitSlot& slot = slots[turn++ % slot_count];
                 const BatchLayout layout = layout_of(p.kind, rows.count());
-                // May throw OutOfMemory with other batches in flight: the handler below waits for them, and their rows
-                // go back too.
+                // May throw OutOfMemory with other batches in flight. The handler below waits for these batches and
+                // also returns their rows.
                 slot.reserve(layout);
-                // By then all slots have memory for a full batch, so nothing more will be needed.
+                // After one rotation, all slots have memory for a full batch, so no more will be needed.
                 publish_memory(turn > slot_count || share.left() == 0);
                 p.launch.count = unsigned(rows.count());
-                // Before run(), which may have enqueued a part of the batch when it throws.
+                // Before run(), which may already have enqueued a part of the batch when it throws.
                 in_flight.push_back({rows, &slot});
                 const std::vector<Part> up = up_parts(p.rois, p.starts, layout, rows.first);
                 slot.run(p.kernel, p.launch, layout, maps, up, down_parts(p.out, layout, rows.first));
@@ -263,7 +263,8 @@ struct GpuFitter::State {
                 ++info.batches;
             }
         } catch (...) {
-            // All, in any order: rows may be given back only when nothing on the device writes to them any more.
+            // Waits for all slots, in any order: rows may be returned only when nothing on the device writes to them
+            // any more.
             for (FitSlot& slot : slots) slot.drop();
             share.give_back();
             throw;
@@ -292,7 +293,7 @@ void GpuFitter::share() { state_->publish_memory(true); }
 void GpuFitter::fit(const RoiView& rois, const Psf& psf, double pixel_size_nm, const FitOptions& options,
                     const FitsView& out, FitInfo* info, std::int64_t* finished) {
     const std::int64_t first = finished ? *finished : 0, count = std::int64_t(rois.count);
-    // A queue with one device: batches of full size, rows in order, so *finished describes what is done.
+    // A queue with one device gives full batches with rows in order, so *finished describes the progress.
     const auto told = [&](std::int64_t done) { options.progress(first + done, count, -1); };
     RowQueue all({first, count}, 1, options.progress ? RowQueue::OnFinished(told) : RowQueue::OnFinished());
     RowShare share(all);
@@ -320,14 +321,14 @@ void GpuFitter::fit(const RoiView& rois, const Psf& psf, double pixel_size_nm, c
     try {
         State::Plan plan = state_->plan(rois, psf, pixel_size_nm, options, out);
         State::BatchSize batch(plan.wanted_batch);
-        // OutOfMemory here means that not even the fallbacks of the pool gave enough. A batch of one warp is the least.
+        // OutOfMemory here means that even the pool's fallbacks did not suffice. The smallest batch is one warp.
         for (;;) try {
                 state_->run(plan, batch, options.stop, share, how);
                 break;
             } catch (const gpu::OutOfMemory&) {  // retry the unfinished rows in smaller batches
-                // Finished rows stay finished: `share` has only the others left.
+                // Finished rows remain finished: `share` has only the unfinished rows left.
                 if (!batch.halve()) throw;
-                // Reported is the largest batch of the last attempt.
+                // Reports the largest batch of the last attempt.
                 how.batch_size = 0;
                 state_->slots = state_->new_slots();  // frees the memory of the old ones
             }
@@ -352,7 +353,7 @@ double GpuFitter::kernel_seconds(const RoiView& rois, const Psf& psf, double pix
     p.launch.count = unsigned(n);
     slot.run(p.kernel, p.launch, layout, state_->maps, up_parts(rois, p.starts, layout, 0), down_parts(out, layout, 0));
     slot.finish();
-    // All ROIs as one batch. The best time is that without disturbances by others.
+    // All ROIs as one batch. Uses the best time, which is least disturbed by other processes.
     double best = 1e30;
     for (int k = 0; k < repeats; ++k)
         best = std::min(best, slot.kernel_seconds(p.kernel, p.launch, layout, state_->maps));

@@ -1,4 +1,4 @@
-// Tests of fits on a GPU, real or simulated, against those on the CPU.
+// Tests of fits on a GPU, real or simulated, against fits on the CPU.
 // SPDX-License-Identifier: MIT
 #include "glint/gpu_fit.hpp"
 
@@ -58,14 +58,15 @@ Compared both(const Rois& rois, const Psf& psf, const FitOptions& options = {}, 
     return c;
 }
 
-/// Both stop once a step is below 1e-2 CRLB, so where rounding lets one take a step more they may differ by that step:
-/// 1 in 10,000 does (docs/decisions/0016-gpu-math-functions.md). Beyond 4 sigma of so many, and 2 for small numbers.
-std::size_t most_apart(std::size_t fits) {
+/// Both fits stop once a step is below 1e-2 CRLB. If rounding makes one of them take another step, they may differ by
+/// that step: 1 fit in 10,000 does (docs/decisions/0016-gpu-math-functions.md). Allows 4 sigma more, and 2 for small
+/// numbers.
+std::size_t max_apart(std::size_t fits) {
     const double expected = 1e-4 * double(fits);
     return std::size_t(expected + 4 * std::sqrt(expected) + 2);
 }
 
-/// How many rows differ in status or by more than 1e-3 CRLB in a parameter.
+/// Returns how many rows differ in status or by more than 1e-3 CRLB in a parameter.
 std::size_t expect_agreement(const Compared& c) {
     std::size_t apart = 0;
     for (std::size_t i = 0; i < c.cpu.count(); ++i) {
@@ -79,7 +80,7 @@ std::size_t expect_agreement(const Compared& c) {
         EXPECT_NEAR(c.cpu.p_value[i], c.gpu.p_value[i], 1e-2) << i;
         apart += !agrees;
     }
-    EXPECT_LE(apart, most_apart(c.cpu.count()));
+    EXPECT_LE(apart, max_apart(c.cpu.count()));
     EXPECT_EQ(c.info.backend, "gpu");
     EXPECT_EQ(c.info.fits, std::int64_t(c.cpu.count()));
     return apart;
@@ -105,10 +106,10 @@ TEST_F(GpuFit, agrees_with_the_cpu_for_every_model_and_kind_of_size) {
     std::size_t apart = 0, fits = 0;
     for (const PsfModel model : psf_models())
         for (int size : {7, 8, 11}) {
-            SCOPED_TRACE(std::string(name_of(model)) + " " + std::to_string(size));
+            SCOPED_TRACE(std::string(to_name(model)) + " " + std::to_string(size));
             apart += expect_agreement(both(simulated(model, size, each), typical_psf(model))), fits += each;
         }
-    EXPECT_LE(apart, most_apart(fits));
+    EXPECT_LE(apart, max_apart(fits));
 }
 
 TEST_F(GpuFit, takes_every_size) {
@@ -118,7 +119,7 @@ TEST_F(GpuFit, takes_every_size) {
         apart +=
             expect_agreement(both(simulated(PsfModel::GaussianXYNB, size, 40), typical_psf(PsfModel::GaussianXYNB)));
     }
-    EXPECT_LE(apart, most_apart(fits));
+    EXPECT_LE(apart, max_apart(fits));
 }
 
 TEST_F(GpuFit, knows_the_noise_of_every_camera) {
@@ -143,7 +144,7 @@ TEST_F(GpuFit, weighs_pixels_by_their_quantum_efficiency) {
     for (CameraKind kind : {CameraKind::SCMOS, CameraKind::EMCCD})
         for (const PsfModel model : psf_models())
             for (int size : {7, 12}) {
-                SCOPED_TRACE(std::string(name_of(model)) + " " + std::to_string(size));
+                SCOPED_TRACE(std::string(to_name(model)) + " " + std::to_string(size));
                 Camera camera = with_maps(40, 30);
                 camera.kind = kind;
                 for (int k = 0; k < 1200; ++k) camera.relative_qe.map.push_back(0.4f + 0.1f * float(k * 7 % 12));
@@ -154,7 +155,7 @@ TEST_F(GpuFit, weighs_pixels_by_their_quantum_efficiency) {
             }
 }
 
-TEST_F(GpuFit, tells_quantum_efficiencies_that_cannot_be) {
+TEST_F(GpuFit, reports_impossible_quantum_efficiencies) {
     Camera camera = with_maps(40, 30);
     camera.relative_qe.map.assign(1200, 0.8f);
     Rois rois = simulated(PsfModel::GaussianXYNB, 7, 100, camera);
@@ -252,7 +253,7 @@ TEST_F(GpuFit, converts_eight_bit_counts) {
 }
 
 // Pixels in another library's context on the GPU, e.g. PyTorch's; fitted on that GPU, on another one, and on the CPU.
-TEST_F(GpuFit, takes_pixels_where_they_lie) {
+TEST_F(GpuFit, uses_pixels_in_place) {
     const Psf psf = typical_psf(PsfModel::GaussianXYNB);
     const Rois rois = simulated(psf.model, 7, 5000);
     RoiView there = view(rois);
@@ -288,7 +289,7 @@ TEST_F(GpuFit, takes_pixels_where_they_lie) {
     }
 }
 
-TEST_F(GpuFit, starts_where_it_is_told) {
+TEST_F(GpuFit, starts_at_given_values) {
     const Psf psf = typical_psf(PsfModel::GaussianXYNBS);
     Rois rois = simulated(psf.model, 9, 300);
     rois.x_start.assign(300, 4.2f), rois.y_start.assign(300, 3.9f);
@@ -300,9 +301,9 @@ TEST_F(GpuFit, starts_where_it_is_told) {
     expect_agreement(both(rois, psf, options));
 }
 
-// One column of start values is page-locked and goes directly, the columns around it through the staging memory, which
-// still holds what the call before had there.
-TEST_F(GpuFit, starts_where_it_is_told_whatever_memory_says_so) {
+// One column of start values is page-locked and transferred directly. The columns around it go through the staging
+// memory, which still contains the values of the previous call.
+TEST_F(GpuFit, starts_at_given_values_in_any_memory) {
     const Psf psf = typical_psf(PsfModel::GaussianXYNB);
     const Rois rois = simulated(psf.model, 7, 40);
     const auto started_at = [&](GpuFitter& gpu, const std::array<std::span<const float>, 4>& start) {
@@ -405,7 +406,7 @@ TEST_F(GpuFit, pinned_memory_goes_directly) {
     expect_agreement(c);
 }
 
-TEST_F(GpuFit, tells_others_what_its_batches_have_allocated) {
+TEST_F(GpuFit, publishes_what_its_batches_have_allocated) {
     // Without a heartbeat, which would report the lost lease a second later.
     gpu::Lease lease = gpu::lease::acquire_in(gpu::lease::machine_dependencies(), {.bytes = 256 * gpu::test::mib});
     if (!lease.visible()) GTEST_SKIP() << "there is no directory of leases";
@@ -470,7 +471,7 @@ TEST_F(GpuFit, a_hundred_million_rois) {
     EXPECT_GT(std::count(fits.status.begin(), fits.status.end(), FitStatus::converged), std::ptrdiff_t(n / 100 * 99));
 }
 
-TEST_F(GpuFit, stops_when_told) {
+TEST_F(GpuFit, stops_when_requested) {
     const Psf psf = typical_psf(PsfModel::GaussianXYNB);
     const Rois rois = simulated(psf.model, 7, 100);
     const StopFlag stop{true};
@@ -479,7 +480,7 @@ TEST_F(GpuFit, stops_when_told) {
     EXPECT_THROW(fit(rois, psf, pixel_nm, options), Cancelled);
 }
 
-// Without a GPU, or without kernels, `automatic` uses the CPU and says why.
+// Without a GPU or without kernels, `automatic` uses the CPU and reports the reason.
 TEST(FitBackend, automatic_always_has_a_result) {
     const Psf psf = typical_psf(PsfModel::GaussianXYNB);
     const Rois rois = simulated(psf.model, 7, 100);

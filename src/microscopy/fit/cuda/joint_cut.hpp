@@ -1,4 +1,4 @@
-// Cuts the pixels of a group on a GPU, with the light of other groups as known. The CPU does it in
+// Cuts the pixels of a group on a GPU, with the light of other groups as a known signal. The CPU's version is in
 // fit/joint/windows.cpp.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -11,7 +11,7 @@ namespace glint::GLINT_ISA {
 template <class Psf>
 class JointCutter {
   public:
-    /// `given`: as JointPlace says. `planes`: room for a JointImage's.
+    /// `given`: the input described at JointPlace. `planes`: room for the planes of a JointImage.
     GLINT_INLINE JointCutter(const JointLaunch& launch, const JointPlace& place, const float* given, float* planes)
         : launch_(launch), place_(place), corners_(given), pixels_(place.pitch * place.height), planes_(planes) {
         const int area = launch.size * launch.size * place.windows;
@@ -21,7 +21,7 @@ class JointCutter {
         light_ = qe_ + (launch.qe_map ? area : 0);
     }
 
-    /// All but the light.
+    /// Cuts everything except the light.
     GLINT_INLINE void cut(JointImage& image) const {
         const int width = place_.width, pitch = place_.pitch;
         float has_read_noise = 0;
@@ -60,27 +60,27 @@ class JointCutter {
         Team::sync();
     }
 
-    /// Adds the light to the known signal. False where a group that was fitted before needs no second fit.
+    /// Adds the light to the known signal. Returns false if a previously fitted group needs no second fit.
     GLINT_INLINE bool add_light(const Psf& psf, const JointImage& image, JointSpace<Psf>& space) const {
         float* before = space.score;
         if (place_.again) {
             for (int p = Team::rank(); p < pixels_; p += Team::size) before[p] = image.known[p];
             Team::sync();
-            add(psf, image, space, light_ + place_.light * most_parameters, place_.earlier, before);
+            add(psf, image, space, light_ + place_.light * max_psf_parameters, place_.earlier, before);
         }
         add(psf, image, space, light_, place_.light, plane(1));
         if (!place_.again) return true;
         float sum = 0;
         for (int p = Team::rank(); p < pixels_; p += Team::size) {
             const float change = image.known[p] - before[p];
-            sum += change * change / most_of(image.data[p], 1.0f);
+            sum += change * change / max_of(image.data[p], 1.0f);
         }
         return Team::sum_of_members(sum) > known_that_matters;
     }
 
   private:
     GLINT_INLINE float* plane(int k) const { return planes_ + k * pixels_; }
-    /// The offset of a position in a window of that size; -1 outside the window.
+    /// Returns the offset of a position in a window of that size; -1 outside the window.
     static GLINT_INLINE int offset(int x, int y, int size) {
         return x >= 0 && y >= 0 && x < size && y < size ? y * size + x : -1;
     }

@@ -1,8 +1,8 @@
 // Joint fits on a GPU: a block is a team (fit/joint/team.hpp), and fits one group after another, starting with the cut
 // of its windows.
 //
-// A group's numbers, 10 to 100 kB, are in global memory and stay in the caches. More than a block's shared memory would
-// leave too few teams to hide the latency. The pointers to them are in shared memory.
+// A group's numbers, 10 to 100 kB, are in global memory and stay in the caches. In shared memory, they would leave too
+// few teams per multiprocessor to hide the latency. The pointers to them are in shared memory.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,7 +19,7 @@ template <class Psf>
 struct JointKernel {
     static constexpr unsigned max_threads = joint_team_threads;
 
-    /// What all threads of a team read: in shared memory, where one copy serves all.
+    /// Data that all threads of a team read; one copy in shared memory.
     struct Shared {
         JointSpace<Psf> space;
         JointImage image;
@@ -28,17 +28,17 @@ struct JointKernel {
     };
     static_assert(sizeof(Shared) <= joint_shared_bytes);
 
-    /// Places are ordered by the memory that they need: a team's is that of its first. `given`: the input from which
-    /// pixels are cut. `results`: the start values of the groups, replaced by their results.
+    /// Places are ordered by the memory that they need; a team allocates the memory of its first place. `given`: the
+    /// input from which pixels are cut. `results`: the groups' start values, which their results replace.
     static GLINT_DEVICE void compute(gpu::Index index, gpu::Scratch scratch, JointLaunch launch,
                                      const JointPlace* places, const float* given, float* space, JointResult* results) {
-        if (int(index.thread) >= Team::size) return;  // simulated: a thread is a team
+        if (int(index.thread) >= Team::size) return;  // in the simulation, one thread is a team
         Shared& shared = *scratch.as<Shared>();
         float* own = space + places[index.block].space;
         for (unsigned k = index.block; k < launch.groups; k += index.grid_dim) {
             const JointPlace place = places[k];
             shared.numbers = launch.numbers;
-            shared.numbers.most_emitters = least_of(launch.numbers.most_emitters, place.molecules);
+            shared.numbers.max_emitters = min_of(launch.numbers.max_emitters, place.molecules);
             const size_t used = shared.space.lay_out(own, place.pitch, place.height, place.molecules);
             shared.psf = Psf{launch.psf};
             Team::sync();

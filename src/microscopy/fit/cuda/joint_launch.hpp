@@ -10,15 +10,15 @@ namespace glint {
 /// - for each window the corners x and y of the fitted part, then of the searched part, in pixels of the image,
 /// - the windows' photoelectrons,
 /// - read variances and quantum efficiencies, if there are maps,
-/// - the light of other molecules, now and in the earlier fit, most_parameters each.
+/// - the light of other molecules, now and in the earlier fit, max_psf_parameters each.
 struct JointPlace {
     int width, height, pitch;
-    int molecules;  // that memory is laid out for
+    int molecules;  // for which memory is laid out
     int windows, light, earlier;
-    bool again;                // fitted before: only where the change of the light matters
-    bool search;               // for molecules beside those of the result
-    unsigned long long first;  // of its floats among those of all groups
-    unsigned long long space;  // of the k-th place: the first float of the k-th team's memory
+    bool again;                // fitted before: fit only if the change of the light matters
+    bool search;               // search for further molecules
+    unsigned long long first;  // index of its first float in the input of all groups
+    unsigned long long space;  // of the k-th place: index of the first float of the k-th team's memory
 };
 constexpr int joint_corners = 4;
 constexpr int joint_planes = 5;  // of a JointImage, which follow a team's JointSpace

@@ -1,7 +1,7 @@
 // Packs the input of groups, launches a team for each, and unpacks the results.
 //
-// The largest groups take longest and begin first; a team's memory is what its first group needs. If memory is short,
-// fewer teams run, and each fits more groups in turn.
+// The largest groups take longest and start first. A team's memory is what its first group needs. If memory is short,
+// fewer teams run, and each fits more groups one after another.
 // SPDX-License-Identifier: MIT
 #include "fit/cuda/joint_on_gpu.hpp"
 
@@ -15,16 +15,16 @@
 namespace glint {
 namespace {
 
-// Twice as many as run simultaneously, so that the next one begins when one ends.
+// Twice as many as run simultaneously, so that another team begins as soon as one ends.
 constexpr std::size_t teams_of_multiprocessor = 8;
 
 constexpr std::size_t cache_line = 32;  // floats, at which each team's memory begins
 
-/// Rows of pixels are not filled up, as those of JointPixels are: the more groups have room in a cache.
+/// Unlike in JointPixels, rows of pixels are not padded, so that more groups fit into a cache.
 int pitch_of(const JointCut& group) { return group.rectangle.width; }
 int room_of(const JointCut& group) { return joint_room(int(group.fit->emitters.size())); }
 
-/// What pixels are cut from, one after the other (JointPlace): calls visit(first float, their number) for each piece.
+/// Visits the input from which pixels are cut, in order (JointPlace): calls visit(first float, count) for each piece.
 template <class Visit>
 void for_pieces(const JointCut& group, const Visit& visit) {
     const std::size_t area = std::size_t(group.pixels->size) * std::size_t(group.pixels->size);
@@ -32,7 +32,7 @@ void for_pieces(const JointCut& group, const Visit& visit) {
         if (!plane->empty())
             for (const std::size_t k : group.windows) visit(&(*plane)[k * area], area);
     for (const std::span<const JointLight> light : {group.light, group.earlier})
-        if (!light.empty()) visit(light.front().data(), light.size() * most_parameters);
+        if (!light.empty()) visit(light.front().data(), light.size() * max_psf_parameters);
 }
 
 /// Returns the number of floats of a group that are uploaded.
@@ -74,8 +74,8 @@ std::size_t JointOnGpu::floats_of_team(const JointCut& group) const {
     return (floats + cache_line - 1) / cache_line * cache_line;
 }
 
-/// That one group takes alone.
-std::size_t JointOnGpu::bytes_of(const JointCut& group) const {
+/// Returns the memory that one group needs.
+std::size_t JointOnGpu::num_bytes(const JointCut& group) const {
     return grown((floats_of(group) + floats_of_team(group)) * sizeof(float) + sizeof(JointPlace) + sizeof(JointResult));
 }
 
@@ -98,7 +98,7 @@ void JointOnGpu::find_on_cpu(const JointCut& group) {
 void JointOnGpu::find(std::span<const JointCut> all) {
     std::vector<JointCut> fitting;
     for (const JointCut& group : all)
-        if (bytes_of(group) <= bytes_)
+        if (num_bytes(group) <= bytes_)
             fitting.push_back(group);
         else
             find_on_cpu(group);
@@ -177,7 +177,7 @@ void JointOnGpu::find_at_once(std::span<const JointCut> groups, std::size_t byte
     gpu::launch(stream_, kernel_, unsigned(teams), joint_team_threads, joint_shared_bytes, arguments);
     after_.record(stream_);
     gpu::download(stream_, results_here_.span().first(n), results_);
-    // Groups take milliseconds, in which the driver's wait would keep a core busy.
+    // Groups take milliseconds. The driver's wait would keep a core busy for that time.
     while (!stream_.idle()) std::this_thread::sleep_for(std::chrono::microseconds(100));
     stream_.synchronize();
     for (std::size_t k = 0; k < n; ++k) {

@@ -15,7 +15,7 @@ namespace glint {
 /// first call allocates. Not thread-safe.
 class JointOnGpu {
   public:
-    /// `bytes`: the device memory that it may take. Groups that need more of it alone are fitted on the CPU.
+    /// `bytes`: maximum device memory. A group that needs more is fitted on the CPU.
     JointOnGpu(const gpu::Context& context, FitKernels& kernels, const Psf& psf, double pixel_size_nm,
                const JointOptions& options, std::size_t bytes);
     ~JointOnGpu();  ///< waits for work in progress
@@ -24,14 +24,14 @@ class JointOnGpu {
     /// GPU memory is short. Throws gpu::OutOfMemory if one group does not fit, and other gpu::GpuError. After an
     /// exception, each group is either finished or unchanged.
     void find(std::span<const JointCut> groups);
-    void free();                                             ///< its device memory, until the next call
+    void free();                                             ///< frees its device memory until the next call
     double seconds() const { return seconds_; }              ///< of all its kernels so far
     std::int64_t bytes_up() const { return bytes_up_; }      ///< so far
     std::int64_t bytes_down() const { return bytes_down_; }  ///< so far
 
   private:
     std::size_t floats_of_team(const JointCut& group) const;
-    std::size_t bytes_of(const JointCut& group) const;
+    std::size_t num_bytes(const JointCut& group) const;
     std::size_t as_many_as_fit(std::span<const JointCut> groups, std::size_t bytes) const;
     void find_on_cpu(const JointCut& group);
     void find_at_once(std::span<const JointCut> groups, std::size_t bytes);

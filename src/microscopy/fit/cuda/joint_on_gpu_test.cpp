@@ -1,4 +1,4 @@
-// Joint fits on a GPU, real or simulated, against those on the CPU.
+// Joint fits on a GPU, real or simulated, against joint fits on the CPU.
 // SPDX-License-Identifier: MIT
 #include "fit/cuda/joint_on_gpu.hpp"
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr double pixel_nm = 100, background = 10;
 
-/// Groups, and what is known of them before the fit: of some molecules the place, and all light of others.
+/// Groups, with the information known before the fit: the positions of some molecules, and all light of other groups.
 struct Groups {
     Rois rois;  // windows that cover each group
     std::vector<std::vector<std::size_t>> windows;
@@ -29,7 +29,7 @@ struct Groups {
 
 enum class Noise { ideal, maps };
 
-/// Where windows begin that cover so many pixels.
+/// Returns the corners of windows that cover `pixels` pixels.
 std::vector<int> corners_along(int pixels, int size) {
     std::vector<int> corners;
     for (int at = 0; at < pixels - size; at += size) corners.push_back(at);
@@ -61,7 +61,7 @@ Groups random_groups(const Psf& model, int count, unsigned seed, Noise noise = N
         for (int m = 0; m < molecules; ++m) {
             const double x = 102 + uniform(random) * (width - 5), y = 52 + uniform(random) * (height - 5);
             Emitter e = molecule(x, y);
-            if (m % 3 == 2) continue;  // to be found
+            if (m % 3 == 2) continue;  // left for the search to find
             e.theta[0] += 0.2, e.theta[2] *= 0.8;
             fit.emitters.push_back(e);
         }
@@ -121,8 +121,8 @@ class GpuJoint : public gpu::test::OneGpuTest {
     std::unique_ptr<FitKernels> kernels;
 };
 
-/// Molecules that earn their place by less than rounding may be found by one and not by the other; the likelihood ratio
-/// of one in some thousand is that close to its threshold.
+/// A molecule whose gain is close to its threshold may be found by only one of the fits, because of rounding. The
+/// likelihood ratio of one molecule in some thousand is that close.
 void expect_same(const std::vector<JointFit>& cpu, const std::vector<JointFit>& gpu, int parameters) {
     std::size_t different = 0;
     for (std::size_t g = 0; g < cpu.size(); ++g) {
@@ -152,7 +152,7 @@ void expect_same(const std::vector<JointFit>& cpu, const std::vector<JointFit>& 
 TEST_F(GpuJoint, finds_what_the_cpu_finds) {
     for (const PsfModel model : psf_models())
         for (const Noise noise : {Noise::ideal, Noise::maps}) {
-            SCOPED_TRACE(std::string(name_of(model)) + (noise == Noise::maps ? ", maps" : ""));
+            SCOPED_TRACE(std::string(to_name(model)) + (noise == Noise::maps ? ", maps" : ""));
             const Psf psf = test::typical_psf(model);
             const Groups groups = random_groups(psf, 60, 5, noise);
             std::vector<JointFit> cpu = groups.begun;

@@ -1,4 +1,4 @@
-// What work on a stream needs, whatever it is: memory that grows with it, and an end after errors.
+// Common to all work on a stream: growing memory, and a clean end after errors.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,12 +8,12 @@
 
 namespace glint {
 
-/// Returns a size larger than needed now: the number of spots varies from call to call, and a slightly larger one then
-/// needs no new allocation.
+/// Returns a size larger than needed now. The number of spots varies from call to call, and a slightly larger number
+/// then needs no new allocation.
 constexpr std::size_t grown(std::size_t size) { return size + size / 4; }
 
 /// Makes room for n elements in a gpu::Buffer or gpu::Pinned of that owner. Frees the old memory before it allocates
-/// new, so that both never coexist.
+/// new memory, so that both never coexist.
 template <class Memory, class Owner>
 void grow(Memory& memory, std::size_t n, const Owner& owner) {
     if (memory.size() < n) memory = {}, memory = Memory(owner, grown(n));
@@ -23,7 +23,7 @@ void grow(Memory& memory, std::size_t n, const Owner& owner) {
 inline void settle(const gpu::Stream& stream) noexcept {
     try {
         stream.synchronize();
-    } catch (...) {  // the error that led here is being reported
+    } catch (...) {  // the error that led here is already being reported
     }
 }
 

@@ -18,12 +18,12 @@ class JointGroup {
   public:
     using Image = EmitterImage<Psf>;
     static constexpr int shapes = Image::shapes, each = Image::each, P = Image::P;
-    static_assert(each <= most_parameters - 1);
+    static_assert(each <= max_psf_parameters - 1);
 
     GLINT_INLINE JointGroup(const JointImage& image, const Psf& psf, const JointNumbers& numbers,
                             JointSpace<Psf>& space)
         : image_(image), psf_(psf), numbers_(numbers), space_(space), spare_{space.states[1], space.states[2]} {
-        // What lies between the rows, before the first and after the last counts as unused.
+        // The margins between rows, before the first row and after the last one count as unused pixels.
         constexpr int margin = JointSpace<Psf>::margin;
         clear(space.residual - margin, pixels() + 2 * margin), clear(space.weight - margin, pixels() + 2 * margin);
         Lane least = splat(-1e30f);
@@ -32,14 +32,14 @@ class JointGroup {
             least = select(f > 0.0f, max(least, (model_floor - load(image.known + p)) / f), least);
         });
         Team::sync();
-        least_bg_ = Team::greatest(least);
+        min_bg_ = Team::greatest(least);
     }
 
     GLINT_INLINE int pixels() const { return image_.pitch * image_.height; }
-    /// Calls act(p) for some pixels from p on, until the team has been at all within the width.
+    /// Calls act(p) for some pixels from p on, until the team has visited all pixels within the width.
     template <class Act>
     GLINT_INLINE void for_pixels(const Act& act) const {
-        const int width = image_.width, height = image_.height, pitch = image_.pitch;  // stores might be to them, else
+        const int width = image_.width, height = image_.height, pitch = image_.pitch;  // copies: stores may alias them
         GLINT_ROLL
         for (int y = Team::row(); y < height; y += Team::row_step) {
             GLINT_ROLL
@@ -47,7 +47,7 @@ class JointGroup {
         }
     }
 
-    /// Calls act(p, x, y), with the place from the image's centre, px.
+    /// Calls act(p, x, y) with the pixel's position relative to the image's centre, px.
     template <class Act>
     GLINT_INLINE void for_places(const Act& act) const {
         const int width = image_.width, height = image_.height, pitch = image_.pitch;
@@ -60,7 +60,7 @@ class JointGroup {
         }
     }
 
-    /// The molecules that the next fit moves; the others stay.
+    /// Marks the molecules that the next fit moves; all other molecules stay fixed.
     GLINT_INLINE void move_all(const JointState& state) {
         moving_ = state.count;
         for (int e = Team::rank(); e < moving_; e += Team::size) space_.which[e] = e;
@@ -69,7 +69,7 @@ class JointGroup {
     GLINT_INLINE void move_none() { moving_ = 0; }
     GLINT_INLINE void move_also(int e) { space_.which[moving_++] = e; }
 
-    /// From now on the background is a plane.
+    /// Makes the background a plane from now on.
     GLINT_INLINE void tilt() { background_ = 3; }
     GLINT_INLINE void level() { background_ = 1; }
     GLINT_INLINE bool tilted() const { return background_ > 1; }
@@ -94,17 +94,17 @@ class JointGroup {
     }
     GLINT_INLINE float widest(const float* theta) const {
         const Widths w = widths(theta);
-        return most_of(first_of(w.x), first_of(w.y));
+        return max_of(first_of(w.x), first_of(w.y));
     }
 
     /// Fits molecules and background from their present values by damped Fisher scoring; the likelihood rises with each
     /// step. Returns the log-likelihood relative to that of the model `before`. The fit ends
-    /// - after a step that gains less than `least_gain` or is shorter than the tolerance,
-    /// - after `most_iterations` steps, or
+    /// - after a step that gains less than `min_gain` or is shorter than the tolerance,
+    /// - after `max_iterations` steps, or
     /// - if `needed` exceeds the gain by more than four times what the step promises.
-    GLINT_JOINT_CALL float fit(JointState& state, const float* before, float least_gain, int most_iterations,
+    GLINT_JOINT_CALL float fit(JointState& state, const float* before, float min_gain, int max_iterations,
                                float needed = -1e30f) {
-        state.bg = most_of(state.bg, least_bg_);
+        state.bg = max_of(state.bg, min_bg_);
         for (int m = Team::rank(); m < moving_; m += Team::size) keep_within_bounds(state.of(space_.which[m]));
         Team::sync();
         sum_fixed(state);
@@ -115,22 +115,22 @@ class JointGroup {
         converged_ = false;
         bool factored = false;  // the matrix of an earlier step
         float slope = 0;        // along the last step, where it began
-        float part = 1;         // of a step, that is taken
+        float part = 1;         // fraction of the step that is taken
         for (int m = Team::rank(); m < moving_; m += Team::size) space_.last_step[m] = 1e30f;
-        for (iterations_ = 1; iterations_ <= most_iterations && !converged_; ++iterations_) {
+        for (iterations_ = 1; iterations_ <= max_iterations && !converged_; ++iterations_) {
             if (factored)
                 find_gradient(state, bank);
             else
                 differentiate(state, bank);
-            // If the slope along the last step has changed its sign, the step was too long: the secant gives the right
-            // length. If more than half of the slope is left, it was too short: this step is doubled.
+            // If the slope along the last step changed its sign, the step was too long, and the secant gives the right
+            // length. If more than half of the slope remains, it was too short, and this step is doubled.
             const float after = slope > 0 ? slope_along_step() : 0;
             const bool was_doubled = part > 1;
             part = 1;
             if (-overshot * after > slope) part = slope / (slope - after);
             if (factored && !was_doubled && 2 * after > slope) part = 2;
             bool rose = false;
-            for (int attempt = 0; attempt < most_attempts && !rose; ++attempt) {
+            for (int attempt = 0; attempt < max_attempts && !rose; ++attempt) {
                 if (!factored && !decompose_fisher(damping)) {
                     damping *= 5;
                     continue;
@@ -142,18 +142,18 @@ class JointGroup {
                 const float gain = evaluate(next, 1 - bank, state.mu);
                 if (!(gain >= -lost_in_rounding)) {
                     damping *= 5;
-                    part = least_of(part, 1.0f);
+                    part = min_of(part, 1.0f);
                     if (factored) differentiate(state, bank), factored = false;
                     continue;
                 }
                 rose = true, slope = 2 * part * promised;
                 const float longest = longest_step(state, next);
-                converged_ = longest < numbers_.tolerance || gain < least_gain;
+                converged_ = longest < numbers_.tolerance || gain < min_gain;
                 factored = longest < short_step && damping <= first_damping && !any_at_bound(next);
                 gained += gain;
                 swap(state, next);
                 bank = 1 - bank;
-                damping = most_of(damping * 0.2f, 1e-9f);
+                damping = max_of(damping * 0.2f, 1e-9f);
             }
             if (!rose) {  // no step in this direction raises the likelihood: the maximum, within rounding, or hopeless
                 converged_ = damping < 1e6f;
@@ -164,7 +164,7 @@ class JointGroup {
         return gained;
     }
 
-    /// How the last fit, which moved all, has ended.
+    /// Records how the last fit, in which all molecules moved, has ended.
     GLINT_INLINE void note_end(JointResult& out) const {
         out.iterations = iterations_, out.converged = converged_;
         for (int e = Team::rank(); e < moving_; e += Team::size)
@@ -172,10 +172,10 @@ class JointGroup {
         Team::sync();
     }
 
-    /// Precision, goodness and bounds of the state, whose model is set, and the state itself, to `out`.
+    /// Writes the state, whose model is set, and its precision, goodness and bounds to `out`.
     GLINT_JOINT_CALL void finish(JointState& state, JointResult& out) {
         move_all(state);
-        place_moving(state, 0);  // the images may be those of a try
+        place_moving(state, 0);  // the images may be those of a trial
         differentiate(state, 0);
         out.singular = !decompose_fisher(0);
         if (!out.singular) inverse_diagonal(factor(), space_.inverse_pivot, fisher(), space_.diagonal);
@@ -198,7 +198,7 @@ class JointGroup {
         Team::sync();
     }
 
-    /// r f and f^2 / mu' of each pixel, to space().residual and weight, and to act(those).
+    /// Computes r f and f^2 / mu' of each pixel, writes them to space().residual and weight, and passes them to act().
     template <class Act>
     GLINT_INLINE void set_residual(const JointState& state, const Act& act) {
         const float *mu = state.mu, *per_photon = image_.per_photon, *data = image_.data;
@@ -213,7 +213,7 @@ class JointGroup {
         Team::sync();
     }
 
-    /// Whether any of a molecule's parameters from the k-th on is at a bound.
+    /// Returns true if any of a molecule's parameters from the k-th on is at a bound.
     GLINT_INLINE bool is_at_bound(const float* theta, int k = 0) const {
         for (; k < each; ++k) {
             const Interval limit = bounds(k);
@@ -223,13 +223,13 @@ class JointGroup {
         return false;
     }
 
-    /// The k-th image of a bank is that of the molecule at theta. By one warp.
+    /// Computes the k-th image of a bank for the molecule at theta. Called by one warp.
     GLINT_INLINE void place(const float* theta, int bank, int k) {
         space_.images[bank][k].place(psf_, theta, image_.width, image_.height, profiles(bank, k));
     }
 
     GLINT_INLINE JointSpace<Psf>& space() { return space_; }
-    /// States beside the group's own: the first for tries, the second for a fit's next step.
+    /// Returns an additional state: the first for trials, the second for a fit's next step.
     GLINT_INLINE JointState& spare(int k) { return spare_[k - 1]; }
     GLINT_INLINE const JointImage& image() const { return image_; }
     GLINT_INLINE const JointNumbers& numbers() const { return numbers_; }
@@ -238,7 +238,7 @@ class JointGroup {
     static GLINT_INLINE void copy(const JointState& from, JointState& to) {
         to.count = from.count;
         copy_background(from, to);
-        for (int k = Team::rank(); k < from.count * most_parameters; k += Team::size) to.theta[k] = from.theta[k];
+        for (int k = Team::rank(); k < from.count * max_psf_parameters; k += Team::size) to.theta[k] = from.theta[k];
         Team::sync();
     }
     static GLINT_INLINE void copy_background(const JointState& from, JointState& to) {
@@ -250,17 +250,18 @@ class JointGroup {
     }
 
   private:
-    static constexpr int most_attempts = 8;
+    static constexpr int max_attempts = 8;
     static constexpr float first_damping = 1e-3f, little_damping = 0.1f;
-    static constexpr float overshot = 4;    // of the former slope a quarter, as in the kernel
-    static constexpr float short_step = 1;  // standard errors: the next one has the same matrix
+    static constexpr float overshot = 4;    // 1 / 4 of the former slope, as in the kernel
+    static constexpr float short_step = 1;  // standard errors: after shorter steps, the matrix is kept
     static constexpr float reach_widths = 3;
     static constexpr float longest_step_px = 0.7f;    // of a position
     static constexpr float lost_in_rounding = 1e-4f;  // of a sum of thousands of pixels
 
-    /// Index of a moving molecule's parameter in the matrix: x, y, N, shape. First is the background, with its tilt.
+    /// Index of a moving molecule's parameter in the matrix: x, y, N, shape. The background, with its tilt, comes
+    /// first.
     GLINT_INLINE int index(int m, int k) const { return background_ + m * each + k; }
-    /// Its index in theta.
+    /// Returns the parameter's index in theta.
     static GLINT_INLINE int parameter(int k) { return k < 3 ? k : k + 1; }
     GLINT_INLINE SquareMatrix matrix(float* values) const {
         const int order = background_ + moving_ * each;
@@ -273,7 +274,7 @@ class JointGroup {
         return space_.profiles[bank] + ptrdiff_t(m) * Image::space(image_.pitch, image_.height);
     }
 
-    /// What does not move, but the background, to space().fixed.
+    /// Sums everything that does not move, except the background, into space().fixed.
     GLINT_INLINE void sum_fixed(const JointState& state) {
         for_pixels([&](int p) { store(space_.fixed + p, load(image_.known + p)); });
         if (moving_ == state.count) return;
@@ -294,14 +295,14 @@ class JointGroup {
         for_fixed([&](int e) { space_.images[bank][e].add_to(space_.fixed, state.of(e)[2], image_); });
     }
 
-    /// The profiles of what moves, to `bank`.
+    /// Computes the profiles of the moving molecules in `bank`.
     GLINT_INLINE void place_moving(const JointState& state, int bank) {
         for (int m = Team::warp(); m < moving_; m += Team::warps) place(state.of(space_.which[m]), bank, m);
         Team::sync();
     }
 
-    /// The state's model, with the profiles of what moves in `bank`. Returns the log-likelihood over that of the model
-    /// `before`; 0 for null.
+    /// Computes the state's model, with the profiles of the moving molecules in `bank`. Returns the log-likelihood
+    /// relative to the model `before`; 0 if it is null.
     GLINT_INLINE float evaluate(JointState& state, int bank, const float* before) {
         place_moving(state, bank);
         float* mu = state.mu;
@@ -326,7 +327,8 @@ class JointGroup {
         return Team::sum(gain);
     }
 
-    /// Gradient and Fisher matrix (eq. 3.1 and 3.2; the upper triangle) of what moves; its profiles are in `bank`.
+    /// Computes gradient and Fisher matrix (eq. 3.1 and 3.2; upper triangle) of the moving parameters, with their
+    /// profiles in `bank`.
     GLINT_INLINE void differentiate(const JointState& state, int bank) {
         const SquareMatrix to = fisher();
         clear(to.values, to.order * to.pitch), clear(space_.gradient, to.pitch), clear(space_.scale, to.pitch);
@@ -358,7 +360,7 @@ class JointGroup {
         Team::sync();
     }
 
-    /// The gradient alone; the matrix stays as it was.
+    /// Computes only the gradient; the matrix is unchanged.
     GLINT_INLINE void find_gradient(const JointState& state, int bank) {
         Lane residual = Lane{};
         set_residual(state, [&](Lane r, Lane) { residual += r; });
@@ -386,7 +388,7 @@ class JointGroup {
         Team::sync();
     }
 
-    /// What the k-th parameter of a molecule stays within.
+    /// Returns the bounds of the k-th parameter of a molecule.
     GLINT_INLINE Interval bounds(int k) const {
         if (k == 2) return {splat(photons_floor), splat(1e9f)};
         if (k > 2) return psf_.bounds(k - 3);
@@ -394,23 +396,23 @@ class JointGroup {
         return {splat(-numbers_.margin_px), splat(float(pixels - 1) + numbers_.margin_px)};
     }
     GLINT_INLINE bool any_at_bound(const JointState& state) const {
-        bool any = state.bg <= least_bg_;
+        bool any = state.bg <= min_bg_;
         for (int m = 0; m < moving_ && !any; ++m) any = is_at_bound(state.of(space_.which[m]));
         return any;
     }
 
-    /// Whether two moving molecules are within three widths of each from the other. Beyond that their elements of the
-    /// Fisher matrix are under a hundredth of the diagonal's, and what they change of a precision is under 1e-4.
+    /// Returns true if two moving molecules are within three widths of each other. Beyond that, their elements of the
+    /// Fisher matrix are less than a hundredth of the diagonal's. They change a precision by less than 1e-4.
     GLINT_INLINE bool interact(const JointState& state, const Image* images, int m, int o) const {
         const float *a = state.of(space_.which[m]), *b = state.of(space_.which[o]);
         const float x = a[0] - b[0], y = a[1] - b[1], reach = reach_widths * (images[m].widest() + images[o].widest());
         return x * x + y * y < reach * reach;
     }
 
-    /// Whether the k-th parameter that moves is at a bound, and log L rises beyond.
+    /// Returns true if the k-th moving parameter is at a bound, and log L increases beyond it.
     GLINT_INLINE bool is_pushed_outward(const JointState& state, int k) const {
         const float slope = space_.gradient[k];
-        if (k < background_) return k == 0 && slope < 0 && state.bg <= least_bg_;
+        if (k < background_) return k == 0 && slope < 0 && state.bg <= min_bg_;
         const int of_molecule = (k - background_) % each;
         const Interval limit = bounds(of_molecule);
         const float at = state.of(space_.which[(k - background_) / each])[parameter(of_molecule)];
@@ -446,7 +448,7 @@ class JointGroup {
         });
     }
 
-    /// The tilt's elements: its own, and those with the background.
+    /// Adds the tilt's elements: its own, and those with the background.
     GLINT_INLINE void add_tilt() {
         Lane sums[7] = {};
         for_places([&](int p, Lane x, float y) {
@@ -462,7 +464,7 @@ class JointGroup {
         to.row(1)[1] = total[4], to.row(1)[2] = total[5], to.row(2)[2] = total[6];
     }
 
-    /// And those with a molecule.
+    /// Adds the tilt's elements with a molecule.
     GLINT_INLINE void add_tilt(const Image& image, int m) {
         using Tilt = TiltSums<Psf>;
         const Box box = image.box();
@@ -489,8 +491,8 @@ class JointGroup {
         Warp::for_sums<Pair::count>(sums, [=](int k, float sum) { to.row(row + k % each)[column + k / each] = sum; });
     }
 
-    /// Returns the result of `act`, a template of the executor that computes a system of the moving parameters. That is
-    /// one warp if it has a member for each parameter, since a warp needs no synchronization.
+    /// Calls `act`, a template of the executor that computes a system of the moving parameters, and returns its result.
+    /// The executor is one warp if that has a member for each parameter, since a warp needs no synchronization.
     template <class Act>
     GLINT_INLINE float by_few(const Act& act) const {
         if (Team::warps == 1 || fisher().order > Warp::size) return act(Team{});
@@ -516,7 +518,7 @@ class JointGroup {
     GLINT_INLINE float slope_along_step() const {
         return by_few([&](auto who) -> float { return along_step<decltype(who)>(); });
     }
-    /// Gradient times step.
+    /// Returns gradient times step.
     template <class Who>
     GLINT_INLINE float along_step() const {
         Lane sum = Lane{};
@@ -540,11 +542,11 @@ class JointGroup {
         }
     }
 
-    /// `next` is `state` after the step, within its limits.
+    /// Sets `next` to `state` after the step, within its limits.
     GLINT_INLINE void take_step(const JointState& state, JointState& next) const {
         copy(state, next);
         const float* step = space_.solution;
-        next.bg = most_of(state.bg + step[0], least_bg_);
+        next.bg = max_of(state.bg + step[0], min_bg_);
         for (int k = 1; k < background_; ++k) next.tilt[k - 1] = state.tilt[k - 1] + step[k];
         for (int m = Team::rank(); m < moving_; m += Team::size) {
             float* t = next.of(space_.which[m]);
@@ -563,21 +565,21 @@ class JointGroup {
         Team::sync();
     }
 
-    /// The greatest |step_k| sqrt(I_kk), as in the kernel; what a bound has kept from moving does not count.
+    /// Returns the maximum of |step_k| sqrt(I_kk), as in the kernel. The part that a bound prevents does not count.
     GLINT_INLINE float longest_step(const JointState& state, const JointState& next) {
         const auto apart = [](float a, float b) { return a < b ? b - a : a - b; };
         float longest = apart(next.bg, state.bg) / space_.scale[0];
         for (int k = 1; k < background_; ++k)
-            longest = most_of(longest, apart(next.tilt[k - 1], state.tilt[k - 1]) / space_.scale[k]);
+            longest = max_of(longest, apart(next.tilt[k - 1], state.tilt[k - 1]) / space_.scale[k]);
         for (int m = Team::rank(); m < moving_; m += Team::size) {
             const int e = space_.which[m];
             float own = 0;
             for (int k = 0; k < each; ++k) {
                 const float moved = apart(next.of(e)[parameter(k)], state.of(e)[parameter(k)]);
-                own = most_of(own, moved / space_.scale[index(m, k)]);
+                own = max_of(own, moved / space_.scale[index(m, k)]);
             }
             space_.last_step[m] = own;
-            longest = most_of(longest, own);
+            longest = max_of(longest, own);
         }
         return Team::greatest_of_members(longest);
     }
@@ -606,8 +608,8 @@ class JointGroup {
     const JointNumbers& numbers_;
     JointSpace<Psf>& space_;
     JointState spare_[2];
-    float least_bg_;      // with which every pixel's model stays positive, whatever the molecules do
-    int background_ = 1;  // parameters: 3 for a plane
+    float min_bg_;        // keeps every pixel's model positive, whatever the molecules do
+    int background_ = 1;  // number of parameters: 3 for a plane
     int moving_ = 0;
     bool converged_ = false;
     int iterations_ = 0;

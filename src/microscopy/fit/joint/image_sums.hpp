@@ -1,5 +1,5 @@
-// Sums over the pixels of one molecule's image, or of the pixels that two share, by one warp. They are the gradient and
-// the elements of the Fisher matrix (docs/explanation/theory.md, eq. 3.1 and 3.2).
+// Sums over the pixels of one molecule's image, or over the pixels that two images share, by one warp. They are the
+// gradient and the elements of the Fisher matrix (docs/explanation/theory.md, eq. 3.1 and 3.2).
 //
 // If the model is a product of two profiles, its derivatives are sums of products of one along x and one along y. Terms
 // that depend on the row are therefore summed over the rows first, with the weights of the pixels. The terms that
@@ -13,8 +13,8 @@
 
 namespace glint::GLINT_ISA {
 
-/// For one molecule with `each` parameters: the gradient, the products of its slopes with the background's, and the
-/// products of its slopes with each other (packed).
+/// For one molecule with `each` parameters: the gradient, the products of its slopes with the background's slope, and
+/// the products of its slopes with each other (packed).
 template <class Psf>
 struct OwnSums {
     static constexpr int each = EmitterImage<Psf>::each, count = 2 * each + each * (each + 1) / 2;
@@ -78,7 +78,7 @@ struct OwnSums {
             for (int y = box.y0 + Warp::row(); y < box.y1; y += Warp::row_step) {
                 const Lane r = load(residual + (y * pitch + x)), w = load(weight + (y * pitch + x));
                 Lane s[each];
-                image.slopes_at(columns, y, box.x1, s);
+                image.slopes_at(columns, y, s);
                 GLINT_UNROLL
                 for (int k = 0; k < each; ++k) {
                     const Lane ws = w * s[k];
@@ -91,7 +91,7 @@ struct OwnSums {
     }
 };
 
-/// The gradient of one molecule alone.
+/// Computes only the gradient of one molecule.
 template <class Psf>
 struct GradientSums {
     static constexpr int count = EmitterImage<Psf>::each;
@@ -119,14 +119,14 @@ struct GradientSums {
             GLINT_ROLL
             for (int y = box.y0 + Warp::row(); y < box.y1; y += Warp::row_step) {
                 const Lane r = load(residual + (y * pitch + x));
-                image.slopes_at(columns, y, box.x1, s);
+                image.slopes_at(columns, y, s);
                 for (int k = 0; k < count; ++k) sums[k] += r * s[k];
             }
         }
     }
 };
 
-/// The products of one molecule's slopes with those of a plane: the offsets along x and y from the image's centre.
+/// The products of one molecule's slopes with the slopes of a plane: the offsets along x and y from the image's centre.
 template <class Psf>
 struct TiltSums {
     static constexpr int each = EmitterImage<Psf>::each, count = 2 * each;
@@ -142,18 +142,18 @@ struct TiltSums {
             const Lane w = load(weight + (y * of.pitch + x)), wx = w * along,
                        wy = w * (float(y) - 0.5f * float(of.height - 1));
             Lane s[each];
-            image.slopes_at(columns, y, box.x1, s);
+            image.slopes_at(columns, y, s);
             for (int k = 0; k < each; ++k) sums[k] += wx * s[k], sums[each + k] += wy * s[k];
         }
     }
 };
 
 /// Moments of one molecule about its centre, in its widths, of the residual and of the information, each weighted with
-/// its image. They show how the shape of its light differs from its image's. With residual r, weight w and image h:
-/// sums of r h x^i y^j, of w h^2 x^i y^j, and, for models with start shapes, of (r^2 / w - 1) h and 2 h^2.
+/// its image. They show how the shape of its light differs from the image. With residual r, weight w and image h: sums
+/// of r h x^i y^j, of w h^2 x^i y^j, and, for models with start shapes, of (r^2 / w - 1) h and 2 h^2.
 template <class Psf>
 struct MomentSums {
-    static constexpr int residual = 0, information = 4;  // of 1, xx, xy, yy; and of their products (packed)
+    static constexpr int residual = 0, information = 4;  // sums of 1, xx, xy, yy; and of their products (packed)
     static constexpr int squares = 14, variance = 15, count = 16;
 
     /// Adds the columns from x on, in `box`.
@@ -169,7 +169,7 @@ struct MomentSums {
         GLINT_ROLL
         for (int y = box.y0 + Warp::row(); y < box.y1; y += Warp::row_step) {
             const float down = (float(y) - center[1]) * per_px;
-            const Lane h = image.value(columns, y, box.x1);
+            const Lane h = image.value(columns, y);
             const Lane at_r = load(residuals + (y * pitch + x)), at_w = load(weights + (y * pitch + x));
             Lane rh = at_r * h, wh = at_w * h * h;
             GLINT_UNROLL
@@ -233,7 +233,7 @@ struct PairSums {
             for (int y = box.y0 + Warp::row(); y < box.y1; y += Warp::row_step) {
                 const Lane w = load(weight + (y * pitch + x));
                 Lane s[each], t[each];
-                a.slopes_at(of_a, y, box.x1, s), b.slopes_at(of_b, y, box.x1, t);
+                a.slopes_at(of_a, y, s), b.slopes_at(of_b, y, t);
                 GLINT_UNROLL
                 for (int k = 0; k < each; ++k) {
                     const Lane ws = w * s[k];

@@ -15,14 +15,14 @@ namespace glint {
 #include "glint/psf_models.inc"
 #undef GLINT_PSF_MODEL
 
-/// Fits the group in `result` together, with the model of that PsfModel number and the active instruction set; with
-/// image.searched, finds the molecules that are missing. `molecules`: the most that there may be. Returns the floats of
-/// memory that this needs; with null for `memory`, does no more.
+/// Fits the molecules in `result` together, with the model of that PsfModel number and the active instruction set. With
+/// image.searched, also finds missing molecules. `molecules`: maximum number of molecules. Returns the number of floats
+/// of memory needed; if `memory` is null, does nothing else.
 size_t fit_joint(int model, const KernelPsf& psf, const JointNumbers& numbers, const JointImage& image, int molecules,
                  float* memory, JointResult* result);
 
-/// Adds the light of `count` molecules, most_parameters each, to `known`, a plane of the image. `memory`: that of a fit
-/// of one molecule.
+/// Adds the light of `count` molecules, max_psf_parameters each, to `known`, a plane of the image. `memory`: as large
+/// as for a fit of one molecule.
 void add_known_light(int model, const KernelPsf& psf, const JointImage& image, const float* thetas, int count,
                      float* memory, float* known);
 

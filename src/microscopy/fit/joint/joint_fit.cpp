@@ -75,10 +75,10 @@ JointSetup::JointSetup(const Psf& of, double pixel_size_nm, const JointOptions& 
       numbers{options.max_iterations,
               float(options.tolerance),
               float(options.margin_px),
-              float(options.least_gain),
+              float(options.min_gain),
               float(options.misfit),
-              float(options.least_tilt_gain),
-              std::min(options.most_emitters, most_joint_emitters),
+              float(options.min_tilt_gain),
+              std::min(options.max_emitters, max_joint_emitters),
               false,
               {}},
       parameters(parameter_count(of.model)) {
@@ -101,9 +101,9 @@ JointImage JointSetup::image_of(const JointPixels& pixels, bool search) const {
 
 void JointSetup::begin(const JointFit& fit, const Rectangle& rectangle, JointResult& result) const {
     const std::vector<Emitter>& emitters = fit.emitters;
-    if (emitters.size() > std::size_t(most_joint_emitters))
+    if (emitters.size() > std::size_t(max_joint_emitters))
         throw OptionError(
-            fmt::format("{} molecules in a joint fit, which takes {}", emitters.size(), most_joint_emitters));
+            fmt::format("{} molecules in a joint fit, which takes {}", emitters.size(), max_joint_emitters));
     result.bg = float(fit.bg);
     for (std::size_t k = 0; k < 2; ++k) result.tilt[k] = float(fit.bg_tilt[k]);
     result.count = int(emitters.size());
@@ -163,7 +163,7 @@ void JointFitter::run(const JointPixels& pixels, bool search, JointFit& fit) {
     const int molecules = search ? joint_room(result_.count) : std::max(result_.count, 1);
     memory_.resize(std::max(memory_.size(), setup_.space(pixels.pitch, pixels.height, molecules)));
     JointNumbers numbers = setup_.numbers;
-    numbers.most_emitters = std::min(numbers.most_emitters, molecules);
+    numbers.max_emitters = std::min(numbers.max_emitters, molecules);
     fit_joint(int(setup_.model), setup_.psf, numbers, setup_.image_of(pixels, search), molecules, memory_.data(),
               &result_);
     setup_.take(result_, pixels, fit);

@@ -1,5 +1,5 @@
-// Maximum-likelihood fits of several molecules whose images overlap, together, with one background; and the search for
-// molecules that the detection did not part (docs/explanation/theory.md, section 10).
+// Maximum-likelihood fits of several molecules with overlapping images and one background, and the search for molecules
+// that the detection did not separate (docs/explanation/theory.md, section 10).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,12 +16,12 @@
 
 namespace glint {
 
-/// A lone window whose fit is at least as good as this is believed to hold one molecule.
+/// A window without neighbours contains one molecule, presumably, if its fit is at least this good.
 constexpr float good_p_value = 0.1f;
-constexpr double least_start_photons = 50;  ///< where a joint fit starts
+constexpr double min_start_photons = 50;  ///< minimum start value of a joint fit
 
 /// A square of photoelectrons in C order, as in Rois: borrowed pointers to its first pixel. A pointer is null if one
-/// number holds for all pixels.
+/// number applies to all pixels.
 struct JointWindow {
     int size;
     const float *pixels, *variance, *additive, *qe;
@@ -42,15 +42,15 @@ enum class JointPlane {
     searched     ///< 1 in pixels that are searched for molecules, else 0
 };
 
-/// The pixels of a group: those of a rectangle of the frame that are used. All as in theory.md, eq. 2.2; a plane has
-/// `pitch` floats a row (JointImage).
+/// The pixels of a group: the used pixels of a rectangle of the frame, as in theory.md, eq. 2.2. A plane has `pitch`
+/// floats per row (JointImage).
 struct JointPixels : Rectangle {
     JointPixels() = default;
-    explicit JointPixels(const Rectangle& rectangle);  ///< none used yet
-    /// Has the pixels of a window used, but those that are NaN or infinite.
+    explicit JointPixels(const Rectangle& rectangle);  ///< with no pixel used yet
+    /// Adds the pixels of a window, except NaN and infinite ones.
     void add(const JointWindow& window);
 
-    /// Of rows of so many pixels, which are filled up.
+    /// Returns the padded row length for rows of `width` pixels.
     static int pitch_of(int width) {
         return (width + joint_columns - 1) / joint_columns * joint_columns + joint_columns;
     }
@@ -62,10 +62,10 @@ struct JointPixels : Rectangle {
         return {planes_.data() + std::size_t(k) * count(), count()};
     }
     std::vector<float> copy_of(JointPlane k) const { return {(*this)[k].begin(), (*this)[k].end()}; }
-    /// Index of a pixel of the frame.
+    /// Returns the index of a pixel of the frame.
     std::size_t at(int x, int y) const { return std::size_t(y - top) * std::size_t(pitch) + std::size_t(x - left); }
 
-    /// Leaves the read noise alone in `known`.
+    /// Keeps only the read noise in `known`.
     void clear_known();
 
   private:
@@ -74,7 +74,7 @@ struct JointPixels : Rectangle {
 };
 
 /// One molecule: x, y (frame pixels), N, the fitted background there, shape, as in Fits::theta. `crlb`: standard
-/// deviations; [3]: that of the group's shared background, at its centre.
+/// deviations; crlb[3] is that of the group's shared background, at the group's centre.
 struct Emitter {
     std::array<double, max_parameters> theta{}, crlb{};
 };
@@ -84,18 +84,19 @@ struct JointOptions {
     double tolerance = 0.01;  ///< as FitSettings::tolerance
     WidthLimits widths{0.3, 31};
     double margin_px = 1.5;  ///< beyond the rectangle
-    /// A molecule stays if 2 delta log L exceeds this, plus what a PSF that is by `misfit` wider or narrower than the
-    /// model explains: 4 misfit^2 per photon of its neighbours (docs/explanation/theory.md, eq. 10.4).
-    double least_gain = 20, misfit = 0.05;
+    /// A molecule is kept if 2 delta log L exceeds `min_gain`, plus the gain that a PSF wider or narrower than the
+    /// model by `misfit` explains. That is 4 misfit^2 per photon of its neighbours (docs/explanation/theory.md, eq.
+    /// 10.4).
+    double min_gain = 20, misfit = 0.05;
     /// Further light explained by the PSF's misfit: shares of a molecule's photons by distance from it (theory.md, eq.
     /// 10.9).
     std::array<float, satellite_steps> satellites{};
-    double least_tilt_gain = 20;              ///< and what it must exceed for a plane as the background
-    int most_emitters = most_joint_emitters;  ///< of a group: more are not looked for
+    double min_tilt_gain = 20;              ///< minimum gain of a plane as the background
+    int max_emitters = max_joint_emitters;  ///< maximum number of molecules of a group
 };
 
 struct JointFit {
-    std::vector<Emitter> emitters;    ///< most_joint_emitters or fewer
+    std::vector<Emitter> emitters;    ///< max_joint_emitters or fewer
     double bg = 0;                    ///< at the rectangle's centre
     std::array<double, 2> bg_tilt{};  ///< along x and y, per px; 0 unless the search found a plane
     double half_deviance = 0;         ///< -LLR of the group's pixels (eq. 4.1)
@@ -106,11 +107,12 @@ struct JointFit {
     std::vector<std::uint8_t> at_bound, settled;  ///< of each emitter; settled: its last step was below the tolerance
 };
 
-/// A molecule that lights the pixels of a group, and is not of it: theta, x and y in pixels of the group's rectangle.
-using JointLight = std::array<float, most_parameters>;
+/// A molecule that illuminates the pixels of a group without belonging to it: theta, with x and y in pixels of the
+/// group's rectangle.
+using JointLight = std::array<float, max_psf_parameters>;
 void append_light(std::span<const Emitter> emitters, const Rectangle& rectangle, std::vector<JointLight>& to);
 
-/// The kernel's numbers of a job.
+/// The kernel's numbers of a job, with the PSF.
 struct JointSetup {
     JointSetup(const Psf& psf, double pixel_size_nm, const JointOptions& options);
     PsfModel model;
@@ -119,33 +121,33 @@ struct JointSetup {
     JointNumbers numbers;
     int parameters;
 
-    /// Borrows the planes.
+    /// Returns an image that borrows the planes.
     JointImage image_of(const JointPixels& pixels, bool search) const;
-    /// What the kernel begins with. Throws OptionError for too many molecules.
+    /// Sets the start values for the kernel. Throws OptionError for too many molecules.
     void begin(const JointFit& fit, const Rectangle& rectangle, JointResult& result) const;
-    /// And what it has made of it.
+    /// Converts the kernel's result.
     void take(const JointResult& result, const Rectangle& rectangle, JointFit& fit) const;
-    /// The memory of a fit of that size, floats.
+    /// Returns the memory of a fit of that size, in floats.
     std::size_t space(int pitch, int height, int molecules) const;
 };
 
 /// Returns the status of one molecule. Singular if it has no position in windows of that size.
 FitStatus status_of(const JointFit& fit, std::size_t emitter, int roi_size);
 
-/// Fits groups, one after the other, with memory that it keeps. For one thread.
+/// Fits groups one after another, and keeps its memory. Use it from one thread.
 class JointFitter {
   public:
     JointFitter(const Psf& psf, double pixel_size_nm, const JointOptions& options);
 
-    /// Fits all emitters and the background, starting at their present values, by damped Fisher scoring. The likelihood
-    /// rises with each step. Sets everything but the number of `emitters`.
+    /// Fits all emitters and the background from their present values by damped Fisher scoring. The likelihood rises
+    /// with each step. Sets everything except the number of `emitters`.
     void fit(const JointPixels& pixels, JointFit& fit);
 
-    /// Fits together, adds molecules from the residual while they earn their place, and removes those that do not.
-    /// Returns how many were added, minus those removed.
+    /// Fits all emitters together, adds molecules from the residual while they are significant, and removes those that
+    /// are not. Returns the number of added minus removed molecules.
     int find(const JointPixels& pixels, JointFit& fit);
 
-    /// Either of these.
+    /// Calls find() if `search`, else fit().
     void run(const JointPixels& pixels, bool search, JointFit& fit);
 
     /// Adds the molecules' light to the known signal.

@@ -1,4 +1,4 @@
-// Joint fits: unbiased, with the CRLB that finite differences give; the search finds all molecules and no others.
+// Joint fits are unbiased and have the CRLB from finite differences. The search finds all molecules, and nothing else.
 // SPDX-License-Identifier: MIT
 #include "fit/joint/joint_fit.hpp"
 
@@ -9,6 +9,7 @@
 #include <functional>
 #include <random>
 
+#include "psf/astigmatic_table.hpp"
 #include "psf/in_double.hpp"
 #include "tests/typical_psf.hpp"
 
@@ -33,7 +34,7 @@ Emitter emitter(const PsfInDouble& psf, double x, double y, double photons, doub
     return e;
 }
 
-/// The expected photoelectrons of a window of width x height pixels at (left, top).
+/// Returns the expected photoelectrons of a window of width x height pixels at (left, top).
 std::vector<double> expected(const Truth& truth, const JointPixels& window, double bg) {
     std::vector<double> mu;
     for (int y = 0; y < window.height; ++y)
@@ -71,7 +72,7 @@ JointPixels noisy(const Truth& truth, const JointPixels& window, std::mt19937& r
     return filled(truth, window, [&](double mu) { return std::poisson_distribution<int>(mu)(random); });
 }
 
-/// Fits, or searches, as a new fitter does.
+/// Fits, or searches, with a new fitter.
 void fit_together(const Truth& truth, const JointPixels& window, const JointOptions& options, JointFit& fit) {
     JointFitter(truth.model, pixel_nm, options).fit(window, fit);
 }
@@ -87,7 +88,8 @@ Truth pair_of(PsfModel model, double apart_px, double photons = 2000) {
     return truth;
 }
 
-/// Square roots of the diagonal of the inverse Fisher matrix, by central differences and Gauss-Jordan elimination.
+/// Returns square roots of the diagonal of the inverse Fisher matrix, by central differences and Gauss-Jordan
+/// elimination.
 std::vector<double> numerical_crlb(const Truth& truth, const JointPixels& window) {
     const std::size_t each = std::size_t(3 + truth.shapes), planes = truth.planes(),
                       n = planes + each * truth.emitters.size();
@@ -132,7 +134,7 @@ class JointFitOf : public ::testing::TestWithParam<PsfModel> {};
 
 }  // namespace
 
-// On data without noise the fit ends at the truth, and its precision is that of finite differences there.
+// On noise-free data, the fit ends at the truth, and its precision equals that of finite differences there.
 void expect_truth_and_bound(const Truth& truth) {
     const JointPixels window = filled(truth, empty_window(20, 11, 19, 16), [](double mu) { return mu; });
     JointFit fit;
@@ -169,10 +171,10 @@ TEST_P(JointFitOf, so_it_does_on_a_plane) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, JointFitOf, ::testing::ValuesIn(psf_models().begin(), psf_models().end()),
-                         [](const auto& model) { return std::string(name_of(model.param)); });
+                         [](const auto& model) { return std::string(to_name(model.param)); });
 
-/// The share of pairs that a search misses: it starts from one molecule between them and ends with a lower likelihood,
-/// less the threshold of each molecule, than a search from the truth.
+/// Returns the share of pairs that a search misses. A search starts from one molecule between the two. It misses the
+/// pair if its likelihood, less the threshold of each molecule, is lower than that of a search from the truth.
 double share_missed(Truth truth, const std::function<void(Truth&, std::mt19937&)>& draw) {
     constexpr int count = 200;
     std::mt19937 random(11);
@@ -190,7 +192,7 @@ double share_missed(Truth truth, const std::function<void(Truth&, std::mt19937&)
         of_one.emitters = {middle};
         const auto cost = [&](JointFit& fit) {
             find_together(truth.model, window, options, fit);
-            return 2 * fit.half_deviance + options.least_gain * double(fit.emitters.size());
+            return 2 * fit.half_deviance + options.min_gain * double(fit.emitters.size());
         };
         const double least = cost(of_truth);
         missed += cost(of_one) > least + 1;
@@ -198,8 +200,8 @@ double share_missed(Truth truth, const std::function<void(Truth&, std::mt19937&)
     return missed / double(count);
 }
 
-// A width apart, the score of one more molecule beside one in their middle is low everywhere: without splits 0.18 of
-// these pairs are missed.
+// For two molecules a width apart, the score of one more molecule beside one in the middle is low everywhere. Without
+// splits, 0.18 of these pairs are missed.
 TEST(JointFit, a_molecule_that_is_two_is_split) {
     const auto draw = [](Truth& truth, std::mt19937& random) {
         const double angle = std::uniform_real_distribution<>(0, 6.28)(random);
@@ -226,7 +228,7 @@ TEST(JointFit, a_molecule_that_begins_where_it_lights_no_pixel_ends_within_the_m
     }
 }
 
-// Errors over their stated precision have a standard deviation of 1, known from n fits to 1 / sqrt(2 n).
+// Errors divided by their stated precision have a standard deviation of 1, known from n fits to 1 / sqrt(2 n).
 TEST(JointFit, errors_are_as_stated) {
     constexpr int count = 400;
     const Truth truth = pair_of(PsfModel::GaussianXYNB, 3);
@@ -245,7 +247,7 @@ TEST(JointFit, errors_are_as_stated) {
             sum += pull, squares += pull * pull;
         }
     }
-    // The two of a pair are correlated, so count is a bound on the number of independent ones.
+    // The two errors of a pair are correlated, so `count` is a bound on the number of independent errors.
     EXPECT_NEAR(std::sqrt(squares / (2 * count)), 1, 4 / std::sqrt(2.0 * count));
     EXPECT_NEAR(sum / (2 * count), 0, 4 / std::sqrt(double(count)));
     EXPECT_NEAR(low, 0.05 * count, 4 * std::sqrt(0.05 * count));
@@ -285,7 +287,38 @@ TEST(JointFit, a_lone_molecule_stays_alone) {
     EXPECT_LE(added, 1);
 }
 
-// The model is a tenth too narrow for them. Without an allowance, bright ones get satellites.
+// The detection finds parts of an elongated spot, and a fit that begins with them ends with a molecule in each part.
+TEST(JointFit, parts_of_a_measured_spot_are_one_molecule) {
+    constexpr int count = 40;
+    const AstigmaticCurve curve = test::typical_psf(PsfModel::AstigmaticXYZNB).curve;
+    for (const int samples : {1, 2}) {
+        Psf model{PsfModel::SplineXYZNB};
+        model.table = make_astigmatic_table(curve, pixel_nm, {17, 31 * samples + 4, 31 * samples + 4, 1}, samples);
+        Truth truth{model, PsfInDouble(model, pixel_nm), 1, {}};
+        std::mt19937 random(3);
+        for (const double z_um : {-0.5, 0.5}) {
+            truth.emitters = {emitter(truth.psf, 27.3, 18.6, 10000, z_um)};
+            const JointPixels window = empty_window(17, 8, 21, 21);
+            const double crlb_um = numerical_crlb(truth, window)[4];
+            double sum_of_squares = 0;
+            for (int k = 0; k < count; ++k) {
+                JointFit fit;
+                fit.bg = background;
+                const double across = z_um > 0 ? 0 : 3, down = 3 - across;
+                for (const int part : {-1, 0, 1})
+                    fit.emitters.push_back(emitter(truth.psf, 27.3 + part * across, 18.6 + part * down, 3000));
+                find_together(model, noisy(truth, window, random), {}, fit);
+                ASSERT_EQ(fit.emitters.size(), 1u) << samples << ", z " << z_um;
+                const double error = (fit.emitters[0].theta[4] - z_um) / crlb_um;
+                sum_of_squares += error * error;
+            }
+            // chi-squared: its standard deviation is sqrt(2 count)
+            EXPECT_NEAR(sum_of_squares, count, 5 * std::sqrt(2.0 * count)) << samples << ", z " << z_um;
+        }
+    }
+}
+
+// The model is a tenth too narrow. Without an allowance, bright molecules get satellites.
 TEST(JointFit, a_wrong_width_makes_no_molecules_where_it_is_allowed_for) {
     Psf psf = test::typical_psf(PsfModel::GaussianXYNB), wide = psf;
     wide.sigma_nm *= 1.1;
@@ -307,7 +340,8 @@ TEST(JointFit, a_wrong_width_makes_no_molecules_where_it_is_allowed_for) {
     }
 }
 
-// What is left of a step that a bound cuts is no step of the others: they would circle about their maximum.
+// If a bound shortens a step, the rest of the step is wrong for the other parameters: they would circle around their
+// maximum.
 TEST(JointFit, with_z_at_its_bound_the_others_reach_their_maximum) {
     Truth truth = pair_of(PsfModel::AstigmaticXYZNB, 3.5);
     truth.emitters = {emitter(truth.psf, 27.3, 18.6, 4000, 0.45), emitter(truth.psf, 30.8, 18.9, 4000, -0.1)};
@@ -323,7 +357,7 @@ TEST(JointFit, with_z_at_its_bound_the_others_reach_their_maximum) {
         fitter.fit(window, fit);
         EXPECT_TRUE(fit.converged && fit.at_bound[0] && !fit.at_bound[1]) << k;
         EXPECT_FLOAT_EQ(float(fit.emitters[0].theta[4]), 0.25f);
-        JointFit again = fit;  // from half a standard error beside, with z unchanged
+        JointFit again = fit;  // starts half a standard error away, with z unchanged
         for (Emitter& e : again.emitters)
             for (const std::size_t p : {0, 1, 2}) e.theta[p] += 0.5 * e.crlb[p];
         fitter.fit(window, again);
@@ -333,7 +367,7 @@ TEST(JointFit, with_z_at_its_bound_the_others_reach_their_maximum) {
     }
 }
 
-// Where the background is tilted, a flat one is filled with molecules up the slope.
+// On a tilted background, a fit with a flat one adds molecules up the slope.
 TEST(JointFit, a_tilted_background_is_found) {
     constexpr int count = 400;
     Truth truth = pair_of(PsfModel::GaussianXYNB, 3.5, 500);
@@ -347,7 +381,7 @@ TEST(JointFit, a_tilted_background_is_found) {
         fit.bg = background, fit.emitters = truth.emitters;
         flat = fit;
         find_together(truth.model, window, {}, fit);
-        more_on_flat += find_together(truth.model, window, {.least_tilt_gain = 1e9}, flat) > 0;
+        more_on_flat += find_together(truth.model, window, {.min_tilt_gain = 1e9}, flat) > 0;
         EXPECT_FALSE(flat.tilted());
         tilted += fit.tilted();
         if (fit.emitters.size() != 2) continue;

@@ -1,9 +1,9 @@
 // Symmetric matrices of any order, in rows padded to whole multiples of a team: A = L D L^T, the solution of systems,
 // and the diagonal of the inverse.
 //
-// Each row is computed from all above it and written once: no sums across a SIMD register, and on a GPU one column per
-// thread. The executor `Who` is a Team, or one Warp of it. Matrices are scaled to a diagonal of 1, since the elements
-// of a Fisher matrix differ by the units of the parameters.
+// Each row is computed from all rows above and written once. This needs no sums across a SIMD register, and on a GPU
+// each thread computes one column. The executor `Who` is a Team, or one Warp of it. Matrices are scaled to a diagonal
+// of 1, since the elements of a Fisher matrix differ by the units of the parameters.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -23,13 +23,14 @@ GLINT_INLINE void clear(float* values, int n) {
     for (int k = Team::begin(); k < n; k += Team::step) store(values + k, Lane{});
 }
 
-/// The first element of a row that counts: what is before it in the same step of a team may be overwritten.
+/// Returns the first element of a row that counts. Elements before it in the same step of a team may be overwritten.
 template <class Who>
 GLINT_INLINE int from_column(int c) {
     return rounded_down(c) + Who::begin();
 }
 
-/// The columns from k on, one for each of a team in `lanes` steps, of row `c` less what the rows above take from them.
+/// Computes the columns from k on, one for each team member in `lanes` steps, of row `c` minus the products with the
+/// rows above.
 template <class Who, int lanes>
 GLINT_INLINE void eliminate(const SquareMatrix& a, const float* scale, const SquareMatrix& to, int c, int k) {
     const float* factors = to.row(c);
@@ -40,7 +41,7 @@ GLINT_INLINE void eliminate(const SquareMatrix& a, const float* scale, const Squ
     }
     int j = 0;
     GLINT_ROLL
-    for (; j + 1 < c; j += 2) {  // two sums: one would wait for itself
+    for (; j + 1 < c; j += 2) {  // two independent sums, so that additions overlap
         const float *row = to.row(j) + k, *next = row + to.pitch;
         for (int i = 0; i < lanes; ++i) {
             sum[i] -= factors[j] * load(row + i * Who::step);
@@ -81,7 +82,7 @@ GLINT_INLINE bool decompose(const SquareMatrix& a, const float* scale, float dam
     return true;
 }
 
-/// x, scaled back, with A x = b, of a matrix that was decomposed with that scale.
+/// Solves A x = b for a matrix that was decomposed with that scale. x is scaled back.
 template <class Who>
 GLINT_INLINE void solve(const SquareMatrix& of, const float* inverse, const float* scale, const float* b, float* x) {
     const int n = of.order;
@@ -116,8 +117,8 @@ GLINT_INLINE void solve(const SquareMatrix& of, const float* inverse, const floa
 }
 
 #if defined(__CUDACC__)
-// By one warp, for an order that leaves a column for each member. Members exchange values by shuffles, and process a
-// few rows simultaneously. Both avoid nearly all waits but those for their chains of pivots.
+// By one warp, for an order that leaves a column for each member. Members exchange values by shuffles and process a few
+// rows simultaneously. This avoids nearly all waits except those for the chain of pivots.
 constexpr int rows_at_once = 4;
 
 template <>
@@ -185,7 +186,7 @@ GLINT_INLINE void solve<Warp>(const SquareMatrix& of, const float* inverse, cons
         GLINT_UNROLL
         for (int i = 0; i < rows_at_once; ++i) {
             const int c = last - i;
-            const float done = __shfl_sync(~0u, x_k, c & 31);  // of c below 0 nothing is used
+            const float done = __shfl_sync(~0u, x_k, c & 31);  // if c is below 0, the value is not used
             x_k = k < c ? x_k - row[i] * done : x_k;
         }
     }
@@ -194,8 +195,8 @@ GLINT_INLINE void solve<Warp>(const SquareMatrix& of, const float* inverse, cons
 }
 #endif
 
-/// Writes the diagonal of the inverse of a decomposed matrix to `diagonal`. `m` is memory for the inverse of L: an
-/// element of the diagonal is a sum of squares over its rows.
+/// Writes the diagonal of the inverse of a decomposed matrix to `diagonal`. `m` is memory for the inverse of L: each
+/// element of the diagonal is a sum of squares over the rows of that inverse.
 GLINT_INLINE void inverse_diagonal(const SquareMatrix& of, const float* inverse, const SquareMatrix& m,
                                    float* diagonal) {
     const int n = of.order;

@@ -1,5 +1,5 @@
-// The second moments of the residuals of molecules: they find light whose shape is not its image's (theory.md, eq.
-// 10.5).
+// The second moments of the residuals of molecules: they reveal light whose shape differs from the image (theory.md,
+// eq. 10.5).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,9 +8,10 @@
 
 namespace glint::GLINT_ISA {
 
-/// How far a molecule's light deviates from its image: the excess of its second moments, px^2; twice the gain of log L
-/// by such moments, in quadratic approximation; and the excess of its squared residuals over noise, in standard
-/// deviations.
+/// How far a molecule's light deviates from its image:
+/// - the excess of its second moments, px^2,
+/// - twice the gain of log L by such moments, in quadratic approximation, and
+/// - the excess of its squared residuals over noise, in standard deviations.
 struct MomentExcess {
     float xx, xy, yy, gain, squares;
 };
@@ -49,7 +50,7 @@ class JointMoments {
         result.xy = x * y * per_photon * first_of(part[2]);
         result.yy = 2 * y * y * per_photon * first_of(part[3]);
         for (int k = 0; k < 4; ++k) result.gain += first_of(gradient[k] * part[k]);
-        result.squares = sums[Sums::squares] / root_of(most_of(sums[Sums::variance], 1e-9f));
+        result.squares = sums[Sums::squares] / root_of(max_of(sums[Sums::variance], 1e-9f));
         return result;
     }
 
@@ -58,7 +59,7 @@ class JointMoments {
     static constexpr float reach_widths = 3;
 
     GLINT_INLINE float* sums_of(int e) const { return group_.space().moments + e * Sums::count; }
-    /// By one warp.
+    /// Computes one molecule's moments. Called by one warp.
     GLINT_INLINE void sum(const EmitterImage<Psf>& image, const float* theta, float* to) const {
         const JointSpace<Psf>& space = group_.space();
         const JointImage& pixels = group_.image();

@@ -1,4 +1,4 @@
-// Fits the ROIs that one molecule does not explain, and makes rows of all.
+// Fits the ROIs that a single molecule does not explain, and writes the rows of all ROIs.
 // SPDX-License-Identifier: MIT
 #include "fit/joint/roi_emitters.hpp"
 
@@ -9,7 +9,7 @@
 namespace glint {
 namespace {
 
-static_assert(most_emitters == most_joint_emitters);
+static_assert(max_emitters == max_joint_emitters);
 
 /// The noise of all pixels of a stack without noise maps.
 struct StackNoise {
@@ -60,9 +60,9 @@ JointOptions joint_options(const FitSettings& settings, int roi_size, float exce
     joint.max_iterations = settings.max_iterations, joint.tolerance = settings.tolerance;
     joint.margin_px = settings.position_margin_px, joint.widths = width_limits(settings, roi_size);
     joint.misfit = settings.psf_misfit;
-    // An EM register's noise has a longer tail than its Poisson model, hence a detection threshold of 6 instead of 5,
-    // too.
-    if (excess_noise > 1) joint.least_gain = joint.least_tilt_gain *= 6 * 6 / (5.0 * 5.0);
+    // An EM register's noise has a longer tail than its Poisson model. For the same reason, its detection threshold is
+    // 6 instead of 5.
+    if (excess_noise > 1) joint.min_gain = joint.min_tilt_gain *= 6 * 6 / (5.0 * 5.0);
     return joint;
 }
 
@@ -75,7 +75,7 @@ RoiEmitters::RoiEmitters(const RoiView& rois, const Psf& psf, double pixel_size_
       stop_(options.stop),
       alone_(alone),
       found_(rois.count) {
-    if (options.emitters != any_emitters) options_.most_emitters = options.emitters;
+    if (options.emitters != any_emitters) options_.max_emitters = options.emitters;
 }
 
 bool RoiEmitters::stays(std::size_t roi) const {
@@ -89,7 +89,7 @@ JointFit RoiEmitters::start(std::size_t roi) const {
     Emitter emitter;
     for (std::size_t k = 0; k < std::size_t(parameter_count(alone_.model)); ++k)
         emitter.theta[k] = alone_.theta[k][roi];
-    emitter.theta[2] = std::max(emitter.theta[2], least_start_photons);
+    emitter.theta[2] = std::max(emitter.theta[2], min_start_photons);
     fit.emitters = {emitter}, fit.bg = alone_.theta[3][roi];
     return fit;
 }

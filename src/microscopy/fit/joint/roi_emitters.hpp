@@ -12,21 +12,24 @@
 
 namespace glint {
 
-/// As the settings have them, for ROIs of that size and a camera of that F^2; any number of molecules.
+/// Returns the options for ROIs of that size, a camera with that F^2, and any number of molecules.
 JointOptions joint_options(const FitSettings& settings, int roi_size, float excess_noise);
 
-/// Joint fits of ROIs that have their ordinary fit. A ROI keeps its ordinary fit if that converged and one molecule
-/// explains the pixels, or if no other molecule is found. If no molecule at all is found, it keeps it too.
+/// Joint fits of ROIs that have ordinary fits. A ROI keeps its ordinary fit if
+/// - it converged and one molecule explains the pixels,
+/// - no other molecule is found,
+/// - or no molecule at all is found.
 class RoiEmitters {
   public:
-    /// `alone`: the ordinary fits, a row for each ROI; all arguments stay borrowed.
+    /// `alone`: the ordinary fits, a row for each ROI. All arguments must outlive this.
     RoiEmitters(const RoiView& rois, const Psf& psf, double pixel_size_nm, const FitOptions& options,
                 const Fits& alone);
 
-    /// Fits ROIs [first, first + in.count), whose pixels are `in`, until options.stop. From any thread; each ROI once.
+    /// Fits ROIs [first, first + in.count), whose pixels are `in`, until options.stop. Call it from any thread, once
+    /// per ROI.
     void fit(const KernelInput& in, std::int64_t first);
 
-    /// A row for each molecule, ordered by ROI.
+    /// Returns a row for each molecule, ordered by ROI.
     Fits rows() const;
 
   private:
@@ -39,7 +42,7 @@ class RoiEmitters {
     JointOptions options_;
     const StopFlag* const stop_;
     const Fits& alone_;
-    std::vector<JointFit> found_;  // by ROI; without molecules where the ordinary fit stays
+    std::vector<JointFit> found_;  // by ROI; without molecules if the ordinary fit is kept
 };
 
 }  // namespace glint

@@ -1,4 +1,5 @@
-// Several molecules in a ROI: unbiased, with the CRLB as precision, and no false ones, for any camera and any threads.
+// Several molecules in a ROI: unbiased, with the CRLB as precision, and without false molecules, for any camera and
+// number of threads.
 // SPDX-License-Identifier: MIT
 #include "fit/joint/roi_emitters.hpp"
 
@@ -20,7 +21,8 @@ constexpr double pixel_nm = 100, background = 10, photons = 2000;
 constexpr int size = 13;
 constexpr double pair[2][2] = {{4.4, 5.8}, {8.1, 6.3}};  // 3.7 px apart
 
-/// Expected photoelectrons: two molecules in ROIs with an even number, and the first alone in the others.
+/// Returns the expected photoelectrons: two molecules in ROIs with an even number, only the first molecule in the other
+/// ROIs.
 std::vector<double> expected(const Psf& psf, std::size_t roi) {
     std::vector<double> mu(size * size, background);
     for (std::size_t e = 0; e < (roi % 2 ? 1 : 2); ++e) {
@@ -46,7 +48,7 @@ FitOptions several(int emitters = any_emitters, int threads = 2) {
     return options;
 }
 
-/// The rows of a ROI.
+/// Returns the rows of a ROI.
 std::vector<std::size_t> rows_of(const Fits& fits, std::size_t roi) {
     std::vector<std::size_t> rows;
     for (std::size_t row = 0; row < fits.count(); ++row)
@@ -58,8 +60,8 @@ class RoiEmittersOf : public ::testing::TestWithParam<PsfModel> {};
 
 }  // namespace
 
-// Each molecule is found: at 3.7 px the gain is hundreds. Errors over their stated precision have a standard deviation
-// of 1, known from n ROIs to 1 / sqrt(2 n), since the two of a pair are correlated.
+// Each molecule is found: at 3.7 px the gain is hundreds. Errors divided by their stated precision have a standard
+// deviation of 1, known from n ROIs to 1 / sqrt(2 n), since the two errors of a pair are correlated.
 TEST_P(RoiEmittersOf, pairs_are_found_and_their_errors_are_as_stated) {
     constexpr std::size_t count = 600;
     const Psf psf = test::typical_psf(GetParam());
@@ -88,11 +90,11 @@ TEST_P(RoiEmittersOf, pairs_are_found_and_their_errors_are_as_stated) {
     EXPECT_LE(others, count / 2 / 100);
     const double independent = double(pulls) / 2;
     EXPECT_NEAR(sum / double(pulls), 0, 4 / std::sqrt(independent));
-    // A free shape takes from a pair a little more than the bound for many photons says.
+    // With a free shape, a pair has slightly larger errors than the bound for many photons.
     EXPECT_NEAR(std::sqrt(squares / double(pulls)), 1, 0.03 + 4 / std::sqrt(2 * independent));
 }
 INSTANTIATE_TEST_SUITE_P(Models, RoiEmittersOf, ::testing::ValuesIn(psf_models().begin(), psf_models().end()),
-                         [](const auto& model) { return std::string(name_of(model.param)); });
+                         [](const auto& model) { return std::string(to_name(model.param)); });
 
 TEST(RoiEmitters, a_roi_with_one_molecule_keeps_its_fit_bit_for_bit) {
     const Psf psf = test::typical_psf(PsfModel::GaussianXYNB);
@@ -120,7 +122,7 @@ TEST(RoiEmitters, no_more_than_asked_for_and_the_same_for_any_threads) {
     const Psf psf = test::typical_psf(PsfModel::GaussianXYNB);
     std::mt19937 random(7);
     Rois rois = pairs_and_single_ones(400, psf, random);
-    for (std::size_t roi = 0; roi < 400; roi += 2)  // a third one in each
+    for (std::size_t roi = 0; roi < 400; roi += 2)  // a third molecule in every second ROI
         for (int p = 0; p < size * size; ++p) {
             const double x = p % size - 6.2, y = p / size - 10.0;
             rois.pixels[roi * size * size + std::size_t(p)] +=
@@ -139,7 +141,7 @@ TEST(RoiEmitters, no_more_than_asked_for_and_the_same_for_any_threads) {
     EXPECT_EQ(table.emitters.size(), any.count());
 }
 
-// Counts, through the camera, are what their photoelectrons are with its noise; the gain's factor rounds differently.
+// Counts converted by the camera match photoelectrons with its noise, except for rounding by the gain.
 TEST(RoiEmitters, cameras_with_maps_and_electron_multiplication) {
     const Psf psf = test::typical_psf(PsfModel::GaussianXYNB);
     constexpr int width = 40, height = 30;
@@ -204,7 +206,7 @@ TEST(RoiEmitters, a_stop_ends_the_work_before_the_next_roi) {
     }
 }
 
-// Of this noise restarts gain again and again, without end (hours) where their number has no limit.
+// On this noise, restarts gain again and again; without a limit on their number, the search takes hours.
 TEST(RoiEmitters, a_search_ends_where_no_molecules_explain_the_light) {
     constexpr int noise_size = 11;
     std::mt19937 random(1);
@@ -214,7 +216,7 @@ TEST(RoiEmitters, a_search_ends_where_no_molecules_explain_the_light) {
     for (int p = 0; p < noise_size * noise_size; ++p) rois.pixels.push_back(float(random() >> 16));
     const Fits fits = fit(rois, test::typical_psf(PsfModel::GaussianXYNBSXSY), pixel_nm, several());
     EXPECT_GE(fits.count(), 1u);
-    EXPECT_LE(fits.count(), std::size_t(most_emitters));
+    EXPECT_LE(fits.count(), std::size_t(max_emitters));
 }
 
 TEST(RoiEmitters, refuses_what_it_cannot_do_and_reports_what_it_does) {

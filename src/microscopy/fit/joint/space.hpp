@@ -7,34 +7,35 @@
 
 namespace glint::GLINT_ISA {
 
-/// Molecules, one background, and the model they make (mu' of each pixel, at least model_floor).
+/// Molecules, one background, and their model (mu' of each pixel, at least model_floor).
 struct JointState {
     int count;
-    float bg, tilt[2];  // at the image's centre; its slopes along x and y, per px
-    float* theta;       // most_parameters each
+    float bg, tilt[2];  // bg at the image's centre; slopes of the background along x and y, per px
+    float* theta;       // max_psf_parameters each
     float* mu;
-    GLINT_INLINE float* of(int e) const { return theta + e * most_parameters; }
+    GLINT_INLINE float* of(int e) const { return theta + e * max_psf_parameters; }
 };
 
-/// The memory that a joint fit works in, the team's own. Borrowed; nothing in it outlives the fit.
+/// The memory in which a joint fit works, one per team. Borrowed; nothing in it outlives the fit.
 template <class Psf>
 struct JointSpace {
     using Image = EmitterImage<Psf>;
-    static constexpr int margin = 16;                                    // floats around what is read in whole rows
-    static constexpr int most_reach = 16, stencil = 2 * most_reach + 1;  // px
+    static constexpr int margin = 16;                                  // floats around data that are read in whole rows
+    static constexpr int max_reach = 16, stencil = 2 * max_reach + 1;  // px
     static constexpr size_t floats_of_image = sizeof(Image) / sizeof(float);
     JointState states[3];
     float *residual, *weight, *fixed, *score, *photons, *start_shape;  // of each pixel
     float* profiles[2];
-    Image* images[2];                                               // of each molecule that moves
-    int* which;                                                     // these, in increasing order
-    float* last_step;                                               // of these, in standard errors
-    float* moments;                                                 // of each molecule (MomentSums)
-    float *fisher, *factor;                                         // fisher is lost where the inverse is computed
+    Image* images[2];        // of each molecule that moves
+    int* which;              // indices of the moving molecules, in increasing order
+    float* last_step;        // of the moving molecules, in standard errors
+    float* moments;          // of each molecule (MomentSums)
+    float *fisher, *factor;  // the inverse is computed in the memory of `fisher`
     float *gradient, *scale, *solution, *diagonal, *inverse_pivot;  // of each parameter
-    float *along, *down;                                            // the image of a molecule that is looked for
+    float *along, *down;  // the image of the searched molecule, along both axes, or in `down` alone
 
-    /// Lays all out from `at` on, which is aligned to 8 bytes; returns the number of floats, also for a null pointer.
+    /// Places all arrays from `at` on, which is aligned to 8 bytes. Returns the number of floats, also for a null
+    /// pointer.
     GLINT_INLINE size_t lay_out(float* at, int pitch, int height, int molecules) {
         const size_t pixels = size_t(pitch) * size_t(height), order = size_t(rounded_up(4 + molecules * Image::each));
         const size_t count = size_t(molecules);
@@ -45,7 +46,7 @@ struct JointSpace {
             return begin;
         };
         for (JointState& state : states) {
-            state.theta = take(count * most_parameters);
+            state.theta = take(count * max_psf_parameters);
             state.mu = take(pixels);
         }
         float** planes[] = {&residual, &weight, &fixed, &score, &photons, &start_shape};
@@ -54,7 +55,7 @@ struct JointSpace {
         for (Image*& bank : images) bank = reinterpret_cast<Image*>(take(count * floats_of_image));
         which = reinterpret_cast<int*>(take(count)), last_step = take(count);
         moments = take(count * size_t(MomentSums<Psf>::count));
-        along = take(stencil), down = take(stencil);
+        along = take(stencil), down = take(Psf::separable ? stencil : stencil * stencil);
         float** matrices[] = {&fisher, &factor};
         for (float** matrix : matrices) *matrix = take(order * order);
         float** vectors[] = {&gradient, &scale, &solution, &diagonal, &inverse_pivot};

@@ -1,11 +1,13 @@
 // Teams compute joint fits. A team is
 // - a CPU thread that uses SIMD over the columns of a row,
 // - a block of a GPU, over some rows of 16 columns, or
-// - a single thread of the simulated GPU. The whole team works on what concerns all pixels. Images of single molecules
-//   are divided among its warps, which do not wait for each other meanwhile; on a CPU, the team is the only warp.
+// - a single thread of the simulated GPU.
+//
+// The whole team works on steps that concern all pixels. Images of single molecules are divided among its warps, which
+// do not wait for each other in that phase. On a CPU, the team is the only warp.
 //
 // Every member of a team runs the same code with the same scalars. Members differ in the pixels and images they visit;
-// sum() gives the sums over these to all. What one member writes, others may read after sync() only.
+// sum() gives the total to all members. Data that one member writes may be read by other members only after sync().
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,7 +17,7 @@
 
 namespace glint::GLINT_ISA {
 
-/// The first element of a Lane: of a splat, its value.
+/// Returns the first element of a Lane: of a splat, its value.
 GLINT_INLINE float first_of(Lane a) {
 #if defined(GLINT_SCALAR_LANE)
     return a;
@@ -24,9 +26,9 @@ GLINT_INLINE float first_of(Lane a) {
 #endif
 }
 
-// On a GPU these are called instead of inlined, since they are large and used in several places. Loops over pixels and
-// matrices are not unrolled. The code that a multiprocessor's teams run has to fit into its instruction cache
-// (docs/decisions/0077-joint-fit-gpu-teams.md).
+// On a GPU these functions are called instead of inlined, since they are large and used in several places. Loops over
+// pixels and matrices are not unrolled. The code that a multiprocessor's teams run has to fit into its instruction
+// cache (docs/decisions/0077-joint-fit-gpu-teams.md).
 #if defined(__CUDACC__)
 #define GLINT_JOINT_CALL __device__ __noinline__
 #define GLINT_ROLL _Pragma("unroll 1")
@@ -79,7 +81,7 @@ struct Warp {
     }
 #endif
 #endif
-    /// The sum of one value per member.
+    /// Returns the sum of one value per member.
     static GLINT_INLINE float sum_of_members(float a) { return size == 1 ? a : sum(splat(a)); }
     static GLINT_INLINE float greatest_of_members(float a) { return size == 1 ? a : greatest(splat(a)); }
     /// Calls act(k, the sum of a[k] over all members) for each k, in one member or in all.
@@ -148,7 +150,7 @@ struct Warp {
     }
 };
 
-/// All who share a group.
+/// All members that share a group.
 #if defined(__CUDACC__)
 struct Team {
     static constexpr int columns_at_once = joint_columns, warps = joint_team_threads / 32, size = joint_team_threads;
@@ -176,7 +178,7 @@ struct Team {
     }
     static GLINT_INLINE float sum_of_members(float a) { return sum(a); }
     static GLINT_INLINE float greatest_of_members(float a) { return greatest(a); }
-    /// What the first warp has.
+    /// Returns the first warp's value.
     static GLINT_INLINE float of_first_warp(float a) {
         return of_warps(a, [](float x, float) { return x; });
     }
@@ -186,7 +188,7 @@ struct Team {
     static GLINT_INLINE float of_warps(float a, const Join& join) {
         if (warps == 1) return a;
         __shared__ float parts[warps];
-        sync();  // the last ones are read
+        sync();  // the previous values have been read
         if (rank() % 32 == 0) parts[warp()] = a;
         sync();
         a = parts[0];
@@ -217,11 +219,11 @@ GLINT_INLINE int floor_of(float a) {
     return whole - (float(whole) > a);
 }
 GLINT_INLINE float root_of(float a) { return first_of(sqrt(splat(a))); }
-GLINT_INLINE float least_of(float a, float b) { return a < b ? a : b; }
-GLINT_INLINE float most_of(float a, float b) { return a > b ? a : b; }
+GLINT_INLINE float min_of(float a, float b) { return a < b ? a : b; }
+GLINT_INLINE float max_of(float a, float b) { return a > b ? a : b; }
 GLINT_INLINE float within(float a, float low, float high) { return a < low ? low : a > high ? high : a; }
-GLINT_INLINE int least_of(int a, int b) { return a < b ? a : b; }
-GLINT_INLINE int most_of(int a, int b) { return a > b ? a : b; }
+GLINT_INLINE int min_of(int a, int b) { return a < b ? a : b; }
+GLINT_INLINE int max_of(int a, int b) { return a > b ? a : b; }
 GLINT_INLINE int within(int a, int low, int high) { return a < low ? low : a > high ? high : a; }
 
 }  // namespace glint::GLINT_ISA

@@ -37,7 +37,7 @@ void search_in(const Rois& rois, std::span<const std::size_t> windows, JointPixe
 }
 
 bool known_matters(const JointPixels& pixels, std::span<const float> before) {
-    constexpr std::size_t at_once = joint_columns;  // as all rows are filled up: one sum would wait for each pixel
+    constexpr std::size_t at_once = joint_columns;  // rows are padded to it; one sum would serialise the additions
     const std::span<const float> data = pixels[JointPlane::data], known = pixels[JointPlane::known];
     std::array<float, at_once> sums{};
     for (std::size_t p = 0; p < before.size(); p += at_once)

@@ -9,8 +9,8 @@
 
 namespace glint::GLINT_ISA {
 
-/// Adds the deviance at the solution and its moments under a correct model. One test of the whole ROI spares bright
-/// ROIs the polynomials of dim pixels (goodness.hpp). With weights a pixel's model is q mu', so the test does not
+/// Adds the deviance at the solution and its moments under a correct model. One test of the whole ROI lets bright ROIs
+/// skip the polynomials of dim pixels (goodness.hpp). With weights, a pixel's model is q mu', so the test does not
 /// apply.
 template <class Psf, int fixed, bool mapped, bool weighted>
 template <PixelNoise noise>
@@ -21,13 +21,14 @@ GLINT_NOINLINE void GroupFit<Psf, fixed, mapped, weighted>::add_goodness(Goodnes
         sum_goodness<noise, true>(sum);
 }
 
-/// `bright`: every pixel's model is bright_model or more.
+/// Sums over the pixels. `bright`: every pixel's model is bright_model or more.
 template <class Psf, int fixed, bool mapped, bool weighted>
 template <PixelNoise noise, bool bright>
 GLINT_INLINE void GroupFit<Psf, fixed, mapped, weighted>::sum_goodness(Goodness& sum) const {
     if constexpr (!Psf::separable) return sum_goodness_by_rows<noise, bright>(sum);
     const int s = size();
-    // theta_ has moved by the last step since evaluate(), so the profiles are new ones; only their values are needed.
+    // theta_ has moved by the last step since evaluate(), so the profiles are computed again. Only their values are
+    // needed.
     const Widths w = psf_.widths(theta_ + 4);
     Lane a[capacity], unused;
     AxisProfile<false> along_x(theta_[0], w.x), along_y(theta_[1], w.y);
@@ -41,14 +42,14 @@ GLINT_INLINE void GroupFit<Psf, fixed, mapped, weighted>::sum_goodness(Goodness&
         GLINT_UNROLL
         for (int i = 0; i < s; ++i) {
             const int p = j * s + i;
-            // bg's bound is that of the position before the last step, so a dim pixel's model may lie below the floor.
+            // bg's bound is from the position before the last step, so a dim pixel's model may be below the floor.
             const Lane model = nc * a[i] + (theta_[3] + known(p));
             add_pixel<noise, bright>(sum, p, bright ? model : max(model, splat(model_floor)));
         }
     }
 }
 
-/// Adds pixel p, whose model is mu. With weights, the counts themselves are q d' and q mu'.
+/// Adds pixel p, whose model is mu. With weights, the counts are q d' and q mu'.
 template <class Psf, int fixed, bool mapped, bool weighted>
 template <PixelNoise noise, bool bright>
 GLINT_INLINE void GroupFit<Psf, fixed, mapped, weighted>::add_pixel(Goodness& sum, int p, Lane mu) const {

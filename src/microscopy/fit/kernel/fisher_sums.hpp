@@ -1,10 +1,9 @@
-// The sums over pixels and rows of which a separable model's gradient and Fisher matrix consist (theory.md, eq.
-// 3.3).
+// The sums over pixels and rows that form a separable model's gradient and Fisher matrix (theory.md, eq. 3.3).
 //
-// The derivatives of mu' by all parameters are products of one factor along x and one along y. Therefore a pixel
-// contributes only to the nine sums of its row (14 with free widths), and the factors along y are multiplied in once a
-// row: about 13 operations per pixel. The plain way, 10 products of derivatives per pixel for four parameters, is 21
-// with six.
+// The derivatives of mu' by all parameters are products of a factor along x and a factor along y. A pixel therefore
+// contributes only to the nine sums of its row (14 with free widths). The factors along y are applied once per row.
+// This takes about 13 operations per pixel. Without the factorisation, a pixel takes 10 products of derivatives for
+// four parameters, and 21 for six.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -33,13 +32,13 @@ struct PixelSums {
     }
 };
 
-/// Sums over the rows, with the factors along y c = Ey, e = dEy/dy and t = dEy/dsy. `finish` multiplies with N and,
-/// where one shape parameter moves both widths, applies the chain rule.
+/// Sums over the rows, with the factors along y c = Ey, e = dEy/dy and t = dEy/dsy. `finish` multiplies by N. If one
+/// shape parameter changes both widths, it also applies the chain rule.
 template <class Psf>
 struct RowSums {
     static constexpr int shapes = shape_parameters<Psf>;
-    // Names are pairs of parameters, with n = N and b = bg. With the widths: g gradient, s x, e y, n N, b bg, s1 to s3
-    // each other.
+    // Names are pairs of parameters, with n = N and b = bg. For the widths: g is the gradient, s x, e y, n N, b bg, and
+    // s1 to s3 the widths with each other.
     Lane x, y, n, bg;                                         // gradient
     Lane xx, xy, yy, xn, yn, nn, xb, yb, nb, bb;              // Fisher matrix
     Lane gx, gy, sx, sy, nx, ny, bx, by, s1, s2, s3, ex, ey;  // with the widths
@@ -61,7 +60,7 @@ struct RowSums {
         }
     }
 
-    /// Multiplies the sums with N, and writes them in the order of the parameters.
+    /// Multiplies the sums by N, and writes them in the order of the parameters.
     GLINT_INLINE void finish(Lane photons, const Widths& w, Derivatives<Psf>& out) const {
         // The derivatives by position and widths are proportional to N, those by N and bg are not.
         const Lane n2 = photons * photons;

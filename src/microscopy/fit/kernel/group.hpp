@@ -10,14 +10,14 @@ namespace glint::GLINT_ISA {
 
 constexpr int max_size = 31;  // the largest ROI, px along a side
 constexpr float model_floor =
-    0.01f;  // least expected signal mu' of a pixel, e-: the only bound on bg is mu' > 0 (section 2)
-constexpr float rounding = 4e-7f;  // absolute error of a PSF profile (special.hpp): times N, that of mu'
-// N stays positive, e-: at N = 0 the derivatives by position vanish, and the matrix would be singular.
+    0.01f;  // minimum expected signal mu' of a pixel, e-: the only bound on bg is mu' > 0 (section 2)
+constexpr float rounding = 4e-7f;  // absolute error of a PSF profile (special.hpp); times N, the error of mu'
+// N stays positive. At N = 0 e- the derivatives by position vanish, and the matrix would be singular.
 constexpr float photons_floor = 1.0f;
 
-/// The pixels of one group: as many ROIs as a Lane has elements, stored as [pixel][lane]. Pointers are borrowed. All
-/// values are those of theory.md, eq. 2.2: with them every camera has a Poisson likelihood, and the kernel knows
-/// no cameras.
+/// The pixels of one group: as many ROIs as a Lane has elements, stored as [pixel][lane]. Does not own the data. All
+/// values are those of theory.md, eq. 2.2. With these values every camera has a Poisson likelihood, and the kernel
+/// needs no camera model.
 struct GroupPixels {
     const float* data;      // d'
     const float* known;     // the known part of the model, m / f + v / f^2, per pixel; null: `known_scalar` everywhere
@@ -25,7 +25,7 @@ struct GroupPixels {
     Lane known_scalar, known_least;
     float variance_scalar;
     int size;
-    const float* weight = nullptr;  // the quantum efficiency q per pixel, where the camera has a map of it (eq. 2.3)
+    const float* weight = nullptr;  // the quantum efficiency q per pixel, if the camera has a map of it (eq. 2.3)
 
     GLINT_INLINE Lane q(int p) const { return load(weight + p * lane_width); }
     GLINT_INLINE Lane d(int p) const { return load(data + p * lane_width); }
@@ -37,7 +37,7 @@ struct GroupPixels {
 template <class Psf>
 struct Derivatives {
     static constexpr int P = 4 + shape_parameters<Psf>;
-    static_assert(P <= most_parameters);
+    static_assert(P <= max_psf_parameters);
     Lane gradient[P];
     Lane fisher[P * (P + 1) / 2];
 };
@@ -52,9 +52,9 @@ struct GroupResult {
     Mask converged, bounded, singular;
 };
 
-/// The status as a number (glint::FitStatus). The later lines win, so a fit gets the worst status that applies. A
-/// variance of x or y that exceeds the squared ROI size counts as singular: the ROI is empty or saturated and
-/// determines no position.
+/// Returns the status as a number (glint::FitStatus). Later lines take precedence, so a fit gets the worst status that
+/// applies. A variance of x or y that exceeds the squared ROI size counts as singular: the ROI is empty or saturated
+/// and determines no position.
 template <class Psf>
 GLINT_INLINE IntLane status_of(const GroupResult<Psf>& fit, float size, Mask bad) {
     // Written as a negation, so that NaN counts as lost.

@@ -1,4 +1,4 @@
-// The fit of one group of ROIs: the class that the other headers of this folder define the members of.
+// The fit of one group of ROIs: a class whose members the other headers of this folder define.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,14 +10,14 @@ namespace glint::GLINT_ISA {
 /// Pixels, model and options are borrowed and must outlive the object.
 ///
 /// `fixed`: the ROI size if it is known at compile time, else 0. `mapped`: the known part of the model differs from
-/// pixel to pixel. `weighted`: the quantum efficiency does, too. These are template parameters because the loops over
-/// pixels must have no branches and, with a known size, unroll.
+/// pixel to pixel. `weighted`: the quantum efficiency also differs. These are template parameters because the loops
+/// over pixels must have no branches and, with a known size, unroll.
 template <class Psf, int fixed, bool mapped, bool weighted = false>
 class GroupFit {
     static constexpr int P = Derivatives<Psf>::P;
     static constexpr int shapes = shape_parameters<Psf>;
     static constexpr int capacity = fixed ? fixed : max_size;
-    // How many rows a GPU's code unrolls: more exceed its registers and instruction cache.
+    // Number of rows that GPU code unrolls. More rows would exceed its registers and instruction cache.
     static constexpr int rows_at_once = shapes == 0 && !mapped ? 2 : 1;
     static constexpr int start_rows_at_once = rows_at_once == 2 && fixed > 0 && fixed <= 7 ? 7 : 1;
 
@@ -25,11 +25,12 @@ class GroupFit {
     const Psf& psf_;
     const KernelOptions& options_;
     Lane theta_[P];
-    Lane least_bg_ = Lane{};  // at theta_'s position: with a lower bg some pixel's model would fall below the floor
+    Lane min_bg_ = Lane{};  // at theta_'s position: with a lower bg, some pixel's model would be below the floor
 
     GLINT_INLINE int size() const {
         const int s = fixed ? fixed : pixels_.size;
-        // Arguments are checked before (fit_setup.cpp); the compiler can drop the loops' tests for no pixels.
+        // Arguments are checked before (fit_setup.cpp). This lets the compiler omit the loops' tests for zero
+        // iterations.
         if (s < 3) __builtin_unreachable();
         return s;
     }
@@ -38,7 +39,7 @@ class GroupFit {
     GLINT_INLINE GroupFit(const GroupPixels& pixels, const Psf& psf, const KernelOptions& options)
         : pixels_(pixels), psf_(psf), options_(options) {}
 
-    /// Starts from given parameters, P of them; N and bg divided by f.
+    /// Starts from P given parameters; N and bg are divided by f.
     GLINT_INLINE void start_from(const Lane* theta) {
         for (int k = 0; k < P; ++k) theta_[k] = theta[k];
     }
@@ -46,8 +47,8 @@ class GroupFit {
     GLINT_INLINE void estimate_start();
     GLINT_INLINE void estimate_start(Lane x, Lane y);
 
-    /// NaN here means that a pixel was: bg is a sum over all of them. Without maps the GPU's
-    /// kernel tests only this.
+    /// Returns NaN if any pixel was NaN, because bg is a sum over all pixels. Without maps, the GPU's kernel tests only
+    /// this.
     GLINT_INLINE Lane background() const { return theta_[3]; }
 
     // fisher_scoring.hpp
@@ -64,6 +65,7 @@ class GroupFit {
 
     // start_estimate.hpp
     GLINT_INLINE void find_brightest(Lane& x, Lane& y) const;
+    GLINT_INLINE void find_middle(Lane& x, Lane& y) const;
     GLINT_INLINE Lane relative(int p) const;
     GLINT_INLINE Lane excess(int p) const;
     GLINT_INLINE Lane linear_start(Lane* theta) const;
@@ -87,7 +89,8 @@ class GroupFit {
     GLINT_INLINE void add_pixel(Goodness& sum, int p, Lane mu) const;
 
     // row_models.hpp
-    GLINT_INLINE Lane linear_start_by_rows(Lane* theta) const;
+    GLINT_INLINE Lane compare_by_rows(const Lane* theta) const;
+    GLINT_INLINE void linear_start_by_rows(Lane* theta) const;
     GLINT_INLINE void evaluate_by_rows(Derivatives<Psf>& score);
     template <PixelNoise noise, bool bright>
     GLINT_INLINE void sum_goodness_by_rows(Goodness& sum) const;

@@ -1,8 +1,8 @@
 // Gradient and Fisher matrix of the log-likelihood of a separable model (theory.md, eq. 3.1 to 3.3): the kernel's
 // hot loop.
 //
-// erf and exp are evaluated once per pixel edge of each axis (eq. 1.2); the loop over pixels has products and sums
-// only.
+// erf and exp are evaluated once per pixel edge of each axis (eq. 1.2). The loop over pixels contains only products and
+// sums.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace glint::GLINT_ISA {
 
-/// The profile at the end of an axis that lies farther from the centre: its minimum. For a GPU thread, which does not
-/// keep the whole profile.
+/// Returns the profile's minimum, which is at the end of the axis farther from the centre. For a GPU thread, which does
+/// not keep the whole profile.
 template <class Psf, int fixed, bool mapped, bool weighted>
 GLINT_INLINE Lane GroupFit<Psf, fixed, mapped, weighted>::far_end(Lane center_px, Lane width_px) const {
     const Lane end = select(center_px > 0.5f * (size() - 1), splat(0.0f), splat(size() - 1.0f));
@@ -22,7 +22,7 @@ GLINT_INLINE Lane GroupFit<Psf, fixed, mapped, weighted>::far_end(Lane center_px
     return value;
 }
 
-/// Gradient and Fisher matrix at theta_; raises theta_'s bg to the least that keeps every pixel's model above the
+/// Computes gradient and Fisher matrix at theta_. Raises theta_'s bg if necessary to keep every pixel's model above the
 /// floor.
 template <class Psf, int fixed, bool mapped, bool weighted>
 GLINT_INLINE void GroupFit<Psf, fixed, mapped, weighted>::evaluate(Derivatives<Psf>& score) {
@@ -39,7 +39,7 @@ GLINT_INLINE void GroupFit<Psf, fixed, mapped, weighted>::evaluate(Derivatives<P
     constexpr bool ahead = lane_width > 1;
     constexpr int rows = ahead ? capacity : 1;
     Lane c[rows], e[rows], t[shapes ? rows : 1];
-    Lane darkest = min(a[0], a[s - 1]);  // the profile is least in a corner
+    Lane darkest = min(a[0], a[s - 1]);  // the profile has its minimum in a corner
     if constexpr (ahead) {
         GLINT_UNROLL
         for (int j = 0; j < s; ++j) along_y.next(j, c[j], e[j], shapes ? t[j] : unused);
@@ -47,11 +47,11 @@ GLINT_INLINE void GroupFit<Psf, fixed, mapped, weighted>::evaluate(Derivatives<P
     } else {
         darkest *= far_end(theta_[1], w.y);
     }
-    // mu' > 0 is the only bound on bg (section 2): one at bg = 0 would bias dim backgrounds. The second term covers the
-    // rounding of the profiles.
-    least_bg_ =
+    // mu' > 0 is the only bound on bg (section 2): a bound at bg = 0 would bias dim backgrounds. The second term covers
+    // the rounding of the profiles.
+    min_bg_ =
         model_floor + rounding * (theta_[2] + abs(pixels_.known_least)) - pixels_.known_least - theta_[2] * darkest;
-    theta_[3] = max(theta_[3], least_bg_);
+    theta_[3] = max(theta_[3], min_bg_);
 
     RowSums<Psf> total{};
     GLINT_UNROLL_BY(rows_at_once)
@@ -64,8 +64,7 @@ GLINT_INLINE void GroupFit<Psf, fixed, mapped, weighted>::evaluate(Derivatives<P
         GLINT_UNROLL
         for (int i = 0; i < s; ++i) {
             const int p = j * s + i;
-            // The inner loop. reciprocal() is the only division, and mu >= model_floor is what allows its
-            // approximation.
+            // The inner loop. reciprocal() is the only division, and mu >= model_floor allows its approximation.
             Lane mu = nc * a[i] + base;
             if constexpr (mapped) mu += known(p);
             if constexpr (weighted) {
@@ -76,7 +75,7 @@ GLINT_INLINE void GroupFit<Psf, fixed, mapped, weighted>::evaluate(Derivatives<P
                 row.add(pixels_.d(p) * weight - 1.0f, weight, a[i], b[i], shapes ? g[i] : unused);
             }
         }
-        // The pixel's sums are complete for this row: now the factors along y, once instead of per pixel.
+        // The pixel sums of this row are complete. The factors along y are applied now, once instead of per pixel.
         total.add(row, c[at], e[at], shapes ? t[at] : unused);
     }
     total.finish(theta_[2], w, score);

@@ -1,4 +1,4 @@
-// Of a camera and a PSF, the values that a movie itself shall tell: `glint localize --gain auto`, in Python gain="auto".
+// Estimates camera and PSF values from the movie itself: `glint localize --gain auto`, or gain="auto" in Python.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -11,19 +11,20 @@
 namespace glint {
 namespace {
 
-/// The estimate, or the error that there is none.
+/// Returns the estimate. Throws OptionError if there is none.
 Estimate required(const std::optional<Estimate>& estimate, const std::string& name, const std::string& why_not,
                   const std::string& movie) {
     if (estimate) return *estimate;
     throw OptionError(fmt::format("{}: {}: cannot be estimated: {}; give a number", movie, name, why_not));
 }
 
-/// Of an estimate that is too uncertain. `told`: "0.97 +- 0.15 e-/ADU"; `limit`: "a tenth".
+/// Throws OptionError for an estimate that is too uncertain. The estimate is a text such as "gain 0.97 +- 0.15 e-/ADU";
+/// `limit` is such as "a tenth".
 [[noreturn]] void refuse_uncertain(const std::string& movie, const std::string& name, const std::string& told,
                                    const std::string& limit, const std::string& from) {
     throw OptionError(
-        fmt::format("{}: {}: the movie's {} is too uncertain to go on with (its error is above {}): give a number, {}",
-                    movie, name, told, limit, from));
+        fmt::format("{}: {}: the movie's {} is too uncertain to use (its error is above {}): give a number, {}", movie,
+                    name, told, limit, from));
 }
 
 void note(std::string& notes, const std::string& text) {
@@ -33,15 +34,15 @@ void note(std::string& notes, const std::string& text) {
 
 }  // namespace
 
-ToldValues tell_values(Movie& movie, const Camera& camera, const WantedValues& wanted, const Progress& progress,
-                       const StopFlag* stop) {
-    ToldValues to;
+EstimatedParameters estimate_parameters(Movie& movie, const Camera& camera, const WantedParameters& wanted,
+                                        const Progress& progress, const StopFlag* stop) {
+    EstimatedParameters to;
     if (!wanted.any()) return to;
     const std::string& name = movie.info().name;
     if (movie.info().frames == unknown_frames)
         throw OptionError(
-            fmt::format("{}: {}: the movie is still being written, and tells nothing yet: give a number, as "
-                        "inspecting an earlier movie of the same camera gives it",
+            fmt::format("{}: {}: the movie is still being written and cannot be inspected yet: give a number, such as "
+                        "from an earlier movie of the same camera",
                         name, wanted.first()));
     InspectOptions options;
     if (wanted.offset.empty()) options.offset_adu = median_of(camera.offset_adu);
@@ -56,11 +57,12 @@ ToldValues tell_values(Movie& movie, const Camera& camera, const WantedValues& w
         to.offset_adu = {std::round(100 * one.value) / 100, one.error};
         const std::string told = fmt::format("offset {:.2f} +- {:.2f} ADU", one.value, one.error);
         if (!is_sure_offset(one, found.noise.gain_e_per_adu->value))
-            refuse_uncertain(name, wanted.offset, told, "10 ADU and 10 e-", "as the counts of dark frames");
+            refuse_uncertain(name, wanted.offset, told, "10 ADU and 10 e-", "such as the counts of dark frames");
         if (movie.info().type != PixelType::float32 && is_below_zero(one))
             throw OptionError(fmt::format(
-                "{}: {}: the movie's {} is below 0, and no camera's is: there is read noise (give `readnoise`), or the "
-                "movie was filtered or its background subtracted. Give a number, as the counts of dark frames",
+                "{}: {}: the movie's {} is below 0, which no camera has. Either there is read noise (give "
+                "`readnoise`), or the movie was filtered or its background subtracted. Give a number, such as the "
+                "counts of dark frames",
                 name, wanted.offset, told));
         note(to.text, told + (no_readnoise ? " if the read noise is 0" : ""));
     }
@@ -71,7 +73,7 @@ ToldValues tell_values(Movie& movie, const Camera& camera, const WantedValues& w
         const std::string told = fmt::format("gain {:.3g} +- {:.2g} e-/ADU{}", one.value, one.error, but);
         if (!is_sure(one))
             refuse_uncertain(name, wanted.gain, told, "a tenth",
-                             "as the camera's data sheet or `glint calibrate camera` tells it");
+                             "such as from the camera's data sheet or `glint calibrate camera`");
         note(to.text, told + (no_readnoise && wanted.offset.empty() ? " if the read noise is 0" : ""));
     }
     if (!wanted.sigma.empty()) {
