@@ -57,12 +57,12 @@ float value_at(const SensorField& field, std::size_t k) { return field.is_map() 
 
 using MaskedPixel = CameraView::MaskedPixel;
 
-/// The nearest good pixels within the smallest square that has any.
+/// Returns the nearest good pixels, from the smallest square that contains any.
 MaskedPixel with_neighbours(const std::vector<float>& masked, int width, int height, int x, int y) {
     constexpr int reach = 8;
     const auto index = [width](int u, int v) { return std::uint32_t(v) * std::uint32_t(width) + std::uint32_t(u); };
     MaskedPixel pixel{index(x, y), 0, {}};
-    std::vector<std::pair<int, std::uint32_t>> good;  // squared distance, place
+    std::vector<std::pair<int, std::uint32_t>> good;  // squared distance, index
     for (int r = 1; r <= reach && good.empty(); ++r)
         for (int v = std::max(y - r, 0); v <= std::min(y + r, height - 1); ++v)
             for (int u = std::max(x - r, 0); u <= std::min(x + r, width - 1); ++u)
@@ -83,7 +83,7 @@ std::vector<MaskedPixel> masked_of(const Camera& camera, int width, int height) 
     return pixels;
 }
 
-/// The median of good pixels, so that one bad pixel does not change the noise of all.
+/// Returns the median of good pixels, so that one bad pixel does not change the noise of all pixels.
 float median_of_good(std::vector<float> variance, const std::vector<MaskedPixel>& masked) {
     for (auto pixel = masked.rbegin(); pixel != masked.rend(); ++pixel)
         variance[pixel->at] = variance.back(), variance.pop_back();
@@ -98,7 +98,7 @@ void mend_frame(const std::vector<MaskedPixel>& masked, float* photoelectrons) {
     }
 }
 
-/// As mend_frame, of a window at (x, y) of frames `stride` px wide, whose other pixels are not known.
+/// Like mend_frame, for a window at (x, y) of frames `stride` px wide, whose other pixels are unknown.
 void mend_window(const std::vector<MaskedPixel>& masked, int stride, int x, int y, int width, int height,
                  float* window) {
     for (int row = 0; row < height; ++row) {

@@ -1,4 +1,4 @@
-// Compares a camera with the movie that it is given for.
+// Compares a camera with the movie for which it is given.
 // SPDX-License-Identifier: MIT
 #include "data/camera_of_movie.hpp"
 
@@ -35,7 +35,7 @@ std::string pixel_size_contradiction(const MovieInfo& movie, double pixel_size_n
     constexpr double rounding = 0.01;
     if (!movie.pixel_size_nm || !(pixel_size_nm > 0) || !(*movie.pixel_size_nm > 0)) return "";
     if (std::abs(pixel_size_nm - *movie.pixel_size_nm) <= rounding * *movie.pixel_size_nm) return "";
-    return fmt::format("{}: its metadata say that pixels are {:g} nm wide, and {:g} nm is given, which is taken",
+    return fmt::format("{}: its metadata say that pixels are {:g} nm wide, and {:g} nm is given, which is used",
                        movie.name, *movie.pixel_size_nm, pixel_size_nm);
 }
 

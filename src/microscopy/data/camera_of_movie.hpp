@@ -1,4 +1,4 @@
-// What a movie says about a camera that is given for it: where on the maps it lies, and whether the pixel sizes agree.
+// Checks of a given camera against a movie: the position on the camera's maps, and the pixel size.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,15 +9,16 @@
 
 namespace glint {
 
-/// For a camera without a given corner (roi_x, roi_y): throws OptionError if its maps have more pixels than the
-/// movie, which may then lie anywhere on them. A movie of unknown size (0) is accepted.
+/// Checks a camera without a given corner (roi_x, roi_y). Throws OptionError if its maps have more pixels than the
+/// movie, which could then be anywhere on them. Accepts a movie of unknown size (0).
 void require_known_corner(const Camera& camera, const MovieInfo& movie);
 
-/// The same for ROIs of a movie whose size is not known: they reach from its first pixel over `width` x `height` px.
+/// Like require_known_corner(), for ROIs of a movie of unknown size: they extend from its first pixel over `width` x
+/// `height` px.
 void require_known_corner_of_rois(const Camera& camera, int width, int height, const std::string& name);
 
-/// Returns a warning if the movie's metadata have another pixel size than the one in use. Empty if they agree to 1
-/// %, or have none.
+/// Returns a warning if the movie's metadata contain another pixel size than the one in use. Empty if both agree to 1
+/// %, or if the metadata contain none.
 std::string pixel_size_contradiction(const MovieInfo& movie, double pixel_size_nm);
 
 }  // namespace glint

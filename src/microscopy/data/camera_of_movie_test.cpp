@@ -25,13 +25,13 @@ TEST(CameraOfMovie, maps_that_are_larger_need_a_corner) {
     camera.sensor_width = 8, camera.sensor_height = 4;
     camera.offset_adu.map.assign(32, 100);
     require_known_corner(camera, movie_of(8, 4));
-    require_known_corner(camera, movie_of(0, 0));  // not known
+    require_known_corner(camera, movie_of(0, 0));  // unknown size
     for (const MovieInfo& smaller : {movie_of(5, 4), movie_of(8, 3)})
         test::expect_error<OptionError>([&] { require_known_corner(camera, smaller); },
                                         {"m.tif: the camera maps cover 8x4 pixels", "`sensor_roi=X,Y`"});
 }
 
-TEST(CameraOfMovie, another_pixel_size_than_the_metadatas_is_told) {
+TEST(CameraOfMovie, another_pixel_size_than_the_metadatas_is_reported) {
     MovieInfo movie = movie_of(5, 4);
     EXPECT_EQ(pixel_size_contradiction(movie, 160), "") << "the metadata do not say";
     movie.pixel_size_nm = 100;

@@ -1,4 +1,4 @@
-// The table of presets: each value as its source has it, or the median of several.
+// The table of presets. Each value is taken from its source, or is the median of several sources.
 // SPDX-License-Identifier: MIT
 #include "glint/camera_presets.hpp"
 
@@ -13,7 +13,7 @@ namespace glint {
 namespace {
 
 // PYME: github.com/python-microscopy/python-microscopy, PYME/Acquire/Hardware/camera_noise.py and
-// pco/pco_edge_42_lt.py, which have the noise of single cameras by serial number. Picasso: config_template.yaml of
+// pco/pco_edge_42_lt.py, which contain the noise of single cameras by serial number. Picasso: config_template.yaml of
 // version 0.11.3.
 constexpr CameraPreset presets[] = {
     {"andor-zyla", "Andor Zyla, 16-bit (low noise & high well capacity)", CameraKind::SCMOS, 100, 0.495f, 1.36f, 0.72,
@@ -48,7 +48,7 @@ const CameraPreset& camera_preset(const std::string& name) {
     throw OptionError(fmt::format("`camera_preset={}`: there is no such preset; there are:{}", name, all));
 }
 
-Camera camera_of(const CameraPreset& preset) {
+Camera make_camera(const CameraPreset& preset) {
     Camera camera;
     camera.kind = preset.kind;
     camera.offset_adu.scalar = preset.offset_adu, camera.gain_e_per_adu.scalar = preset.gain_e_per_adu;

@@ -109,7 +109,7 @@ TEST(Camera, masked_pixels_take_the_mean_of_good_ones_around_and_a_large_varianc
     EXPECT_EQ(view.variance_scalar(), 4);
     for (std::size_t k = 0; k < 12; ++k)
         EXPECT_EQ(view.pixel(k).variance_e2, camera.masked[k] ? masked_variance_e2 : 4);
-    // A window knows only what is in it: of the neighbours of (1, 1) these are 2, 3, 5, 7 and 8.
+    // Only pixels within the window are known: 2, 3, 5, 7 and 8 of the neighbours of (1, 1).
     float window[6];
     const float cut[] = {2, 3, 9999, 5, 7, 8};
     view.window_to_photoelectrons(cut, 1, 0, 2, 3, window);

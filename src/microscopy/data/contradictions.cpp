@@ -1,4 +1,4 @@
-// Compares what two movies' metadata say.
+// Compares the metadata of two movies.
 // SPDX-License-Identifier: MIT
 #include "data/joined_movie.hpp"
 

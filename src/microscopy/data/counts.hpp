@@ -9,7 +9,8 @@
 
 namespace glint {
 
-/// Photoelectrons = (counts - offset) * factor, of all pixels or, where `offsets` and `factors` are not null, of each.
+/// Photoelectrons = (counts - offset) * factor. Values are for all pixels, or per pixel if `offsets` and `factors` are
+/// not null.
 struct CountsScale {
     const float *offsets, *factors;
     float offset, factor;

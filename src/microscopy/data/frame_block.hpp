@@ -13,12 +13,12 @@ namespace glint {
 /// Stores the position, so that a joined movie can state its own frame number.
 class UnreadableFrame : public InputError {
   public:
-    /// Frame `frame` of `file`, whose first frame is frame `first` of the movie.
+    /// Describes frame `frame` of `file`, whose first frame is frame `first` of the movie.
     UnreadableFrame(std::string file, std::int64_t frame, std::string reason, std::int64_t first = 0);
 
-    /// The same error for a movie in which the frame's number is larger by `frames`.
+    /// Returns the same error for a movie in which the frame's number is larger by `frames`.
     UnreadableFrame moved(std::int64_t frames) const { return {file_, frame_, reason_, first_ + frames}; }
-    /// Its number in the movie.
+    /// Returns the frame's number in the movie.
     std::int64_t frame() const { return first_ + frame_; }
 
   private:
@@ -26,11 +26,11 @@ class UnreadableFrame : public InputError {
     std::int64_t frame_, first_;
 };
 
-/// Throws OptionError for frames [first, first + count) that the movie does not have.
+/// Throws OptionError if the movie does not contain frames [first, first + count).
 void check_frames(const MovieInfo& info, std::int64_t first, int count);
 
-/// Gives `block` the shape of frames [first, first + count) of the movie. Throws OptionError for frames that
-/// the movie does not have.
+/// Gives `block` the shape of frames [first, first + count) of the movie. Throws OptionError if the movie does not
+/// contain them.
 void shape_like(const MovieInfo& info, std::int64_t first, int count, FrameBlock& block);
 
 }  // namespace glint

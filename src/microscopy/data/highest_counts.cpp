@@ -1,4 +1,4 @@
-// Keeps the highest counts in a short list, which few pixels belong to.
+// Keeps a short list of the highest counts, which few pixels have.
 // SPDX-License-Identifier: MIT
 #include "data/highest_counts.hpp"
 

@@ -10,7 +10,7 @@
 
 namespace glint {
 
-/// Whether it is 255, 511, ..., 65535: the largest count of so many bits.
+/// Returns true for 255, 511, ..., 65535: the largest count of a number of bits.
 inline bool fills_bits(double count) {
     const auto whole = std::int64_t(count);
     return whole >= 255 && (whole & (whole + 1)) == 0;
@@ -19,17 +19,17 @@ inline bool fills_bits(double count) {
 /// The highest counts, and how many pixels have each.
 class HighestCounts {
   public:
-    /// Floats as the nearest whole count, without those below 0, beyond 65535 or not finite.
+    /// Adds counts. Rounds floats to the nearest whole count, and skips those below 0, beyond 65535 or not finite.
     template <class Count>
     void add(const Count* pixels, std::size_t count);
     void add(const HighestCounts& other);
 
-    /// How many finite counts are beyond 65535: then saturation() is 0.
+    /// Returns how many finite counts are beyond 65535. If there are any, saturation() is 0.
     std::int64_t beyond() const { return beyond_; }
-    /// The highest count up to 65535, and how many pixels have it; 0 if there is none.
+    /// Returns the highest count up to 65535, and the number of pixels that have it; 0 if there is none.
     double highest() const { return counts_.front().count; }
     std::int64_t pixels_with_highest() const { return counts_.front().pixels; }
-    /// How many pixels have one of the highest counts that is `least` or more.
+    /// Returns how many pixels have one of the highest counts that is at least `least`.
     std::int64_t pixels_from(double least) const {
         std::int64_t sum = 0;
         for (const Number& one : counts_) sum += one.count >= least ? one.pixels : 0;
@@ -46,15 +46,15 @@ class HighestCounts {
         std::int64_t pixels = 0;
     };
     void add(std::int32_t count, std::int64_t pixels);
-    /// Counts below it are none of the highest.
+    /// Returns the lowest count in a full list; lower counts are not added.
     std::int32_t least() const { return counts_.back().pixels > 0 ? counts_.back().count : 0; }
 
     std::int64_t beyond_ = 0;
-    std::array<Number, 9> counts_;  // in descending order; then those without pixels
+    std::array<Number, 9> counts_;  // in descending order; unused entries come last
 };
 
-/// Returns the level at which the camera or the file's type cuts off; 0 if none is seen. The type's largest count
-/// is one wherever it occurs, since nothing beyond it can be stored.
+/// Returns the level at which the camera or the file's type clips; 0 if none is found. The type's largest count always
+/// is such a level, since larger values cannot be stored.
 template <class Count>
 double saturation_of(const HighestCounts& counts) {
     if constexpr (!std::is_same_v<Count, float>)

@@ -1,4 +1,4 @@
-// Movies one behind the other, of which only a few are open at a time.
+// Joined movies, of which only a few are open at a time.
 // SPDX-License-Identifier: MIT
 #include "data/joined_movie.hpp"
 
@@ -13,8 +13,8 @@
 namespace glint {
 namespace {
 
-// More than the threads of a run read simultaneously, unless files are shorter than its blocks. Each needs a
-// descriptor, and one for each thread that decodes.
+// More than the threads of a run read simultaneously, unless files are shorter than its blocks. Each open movie needs a
+// descriptor, and another one for each thread that decodes.
 constexpr std::size_t max_open = 8;
 
 bool are_alike(const MovieInfo& a, const MovieInfo& b) {
@@ -34,8 +34,8 @@ void MovieParts::add(std::unique_ptr<Movie> movie, Reopen reopen) {
     if (!are_alike(other, info_))
         throw InputError(
             fmt::format("{} ({}x{}, {}-byte pixels) does not continue {} ({}x{}, {}-byte pixels): localize them apart",
-                        other.name, other.width, other.height, bytes_of(other.type), info_.name, info_.width,
-                        info_.height, bytes_of(info_.type)));
+                        other.name, other.width, other.height, num_bytes(other.type), info_.name, info_.width,
+                        info_.height, num_bytes(info_.type)));
     add_contradictions(info_, contradictions(info_, info_.name, other, other.name));
     add_contradictions_within(other, info_);
     const std::int64_t frames = other.frames;
@@ -94,7 +94,7 @@ class JoinedMovie : public Movie {
     }
 
   private:
-    /// The last one that begins there or before.
+    /// Returns the last part that begins at this frame or before.
     std::size_t part_of(std::int64_t frame) const {
         const auto behind =
             std::upper_bound(of_.parts_.begin(), of_.parts_.end(), frame,
@@ -109,7 +109,8 @@ class JoinedMovie : public Movie {
         }
     }
 
-    /// A reader keeps its movie open, even if other readers close it meanwhile. Opened under the lock: only once.
+    /// Returns an open movie. The reader's pointer keeps it open, even if other readers close it meanwhile. Opened
+    /// under the lock, so only once.
     std::shared_ptr<Movie> opened(std::size_t k) {
         MovieParts::Part& part = of_.parts_[k];
         if (!part.reopen) return part.movie;
@@ -130,7 +131,7 @@ class JoinedMovie : public Movie {
         return movie;
     }
 
-    std::mutex mutex_;  // guards what is open
+    std::mutex mutex_;  // guards the open movies
     MovieParts of_;
 };
 

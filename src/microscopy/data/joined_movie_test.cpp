@@ -1,4 +1,4 @@
-// Movies that become one: their metadata have equal values of the camera, different ones or none.
+// Joined movies whose metadata contain equal camera values, different ones or none.
 // SPDX-License-Identifier: MIT
 #include "data/joined_movie.hpp"
 
@@ -7,7 +7,7 @@
 namespace glint {
 namespace {
 
-/// A movie that is its metadata alone.
+/// A movie that consists only of its metadata.
 class Described : public Movie {
   public:
     explicit Described(MovieInfo info) : info_(std::move(info)) {}

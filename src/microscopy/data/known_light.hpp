@@ -1,4 +1,4 @@
-// A camera that sees light which is known: it is taken out of the photoelectrons, and its noise is left.
+// A camera view that subtracts known light from the photoelectrons but keeps its noise.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,10 +8,9 @@
 
 namespace glint {
 
-/// Returns a view whose photoelectrons lack `light_e` (>= 0; height * width, e-), and whose read variance includes
-/// the shot noise of that light. In eq. 2.2 this is the known signal m: d' is unchanged, and mu' contains m / f.
-/// Detection and fits need nothing but the maps of offset and variance that they have already. Masked pixels stay
-/// masked.
+/// Returns a view whose photoelectrons lack `light_e` (>= 0; height * width, e-), and whose read variance includes the
+/// shot noise of that light. In eq. 2.2 this is the known signal m: d' is unchanged, and mu' contains m / f. Detection
+/// and fits need only their existing maps of offset and variance. Masked pixels stay masked.
 CameraView with_known_light(const CameraView& camera, std::span<const float> light_e);
 
 }  // namespace glint

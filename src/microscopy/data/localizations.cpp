@@ -66,7 +66,7 @@ std::vector<float> scaled(std::vector<float> values, float factor) {
     return values;
 }
 
-/// Takes the columns of uncertainties out of the fits.
+/// Moves the columns of uncertainties from the fits to the table.
 void fill_shape_uncertainties(Localizations& to, Fits& fits, PsfModel model) {
     const std::span<const ShapeParameter> shape = shape_parameters_of(model);
     for (std::size_t k = 0; k < shape.size(); ++k) {
@@ -85,7 +85,7 @@ void fill_shape_uncertainties(Localizations& to, Fits& fits, PsfModel model) {
 
 void add_corners(std::vector<float>& to, const Fits& fits, const std::vector<std::int32_t>& corners) {
     for (std::size_t row = 0; row < to.size() && !corners.empty(); ++row)
-        to[row] += float(corners[fits.window_of(row)]);
+        to[row] += float(corners[fits.window_index(row)]);
 }
 
 }  // namespace
@@ -139,7 +139,7 @@ Localizations to_localizations(Fits fits, const Rois& rois, const Psf& psf, doub
     resize_large(all.frame, n);
     const auto fill_frames = [&] {
         for (std::size_t row = 0; row < n; ++row) {
-            const std::size_t window = fits.window_of(row);
+            const std::size_t window = fits.window_index(row);
             all.frame[row] = rois.frame.empty() ? std::uint32_t(window) : rois.frame[window];
         }
     };

@@ -1,4 +1,4 @@
-// Several tables as one, whole and in pieces.
+// Merged tables, whole and in pieces.
 // SPDX-License-Identifier: MIT
 #include "glint/merge.hpp"
 
@@ -16,7 +16,7 @@ using namespace glint::test;
 
 namespace {
 
-/// Three tables with columns that not all have, rows of which are in no order; the second has no rows.
+/// Three tables with different columns and unordered rows; the second has no rows.
 struct Tables {
     Localizations a = full_table(700), b, c = full_table(400);
     std::vector<Localizations> all;
@@ -75,7 +75,7 @@ TEST(Merge, frames_of_consecutive_movies_count_on) {
 TEST(Merge, pieces_are_the_same_rows) {
     Tables of;
     for (const FramesOfMerged frames : {FramesOfMerged::as_they_are, FramesOfMerged::consecutive})
-        for (const std::size_t bytes : {std::size_t{1}, std::size_t{20000}, usual_piece_bytes})
+        for (const std::size_t bytes : {std::size_t{1}, std::size_t{20000}, default_piece_bytes})
             expect_same(merged_in_pieces(of.all, frames, bytes), merge(of.all, frames));
 }
 

@@ -23,9 +23,9 @@ MovieInfo info_of_region(MovieInfo info, const PixelRegion& region) {
     return info;
 }
 
-/// The region of each of `count` whole frames.
+/// Copies the region of each of `count` whole frames.
 void cut(const MovieInfo& whole, const PixelRegion& region, const std::byte* frames, int count, std::byte* out) {
-    const auto pixel = std::size_t(bytes_of(whole.type));
+    const auto pixel = std::size_t(num_bytes(whole.type));
     const std::size_t row = std::size_t(whole.width) * pixel, kept = std::size_t(region.width) * pixel;
     for (int k = 0; k < count; ++k)
         for (int y = 0; y < region.height; ++y, out += kept)
@@ -38,8 +38,8 @@ void cut(const MovieInfo& whole, const PixelRegion& region, const std::byte* fra
 /// Reads whole frames, a few at a time, and keeps the region of each.
 void read_region(Movie& movie, const PixelRegion& region, std::int64_t first, int count, std::byte* out) {
     const MovieInfo& whole = movie.info();
-    const std::size_t frame = whole.frame_bytes(),
-                      kept = std::size_t(region.width) * std::size_t(region.height) * std::size_t(bytes_of(whole.type));
+    const std::size_t frame = whole.frame_bytes(), kept = std::size_t(region.width) * std::size_t(region.height) *
+                                                          std::size_t(num_bytes(whole.type));
     const int at_once = int(std::clamp<std::size_t>(whole_bytes_at_once / frame, 1, std::size_t(std::max(count, 1))));
     const auto frames = std::make_unique_for_overwrite<std::byte[]>(std::size_t(at_once) * frame);
     for (int done = 0, some = 0; done < count; done += some) {
@@ -59,7 +59,7 @@ class RegionMovie : public Base {
     const MovieInfo& info() const override { return info_; }
     void read(std::int64_t first, int count, FrameBlock& block) override {
         FrameBlock whole;
-        movie_->read(first, count, whole);  // of a pipe, whose frames read_to() takes
+        movie_->read(first, count, whole);  // not read_to(), which would remove frames from a pipe
         block.first_frame = first, block.count = count;
         block.width = info_.width, block.height = info_.height, block.type = info_.type;
         block.bytes.resize(std::size_t(count) * block.frame_bytes());
@@ -95,7 +95,7 @@ class GrowingRegion : public RegionMovie<GrowingMovie> {
 
 }  // namespace
 
-std::unique_ptr<Movie> region_of(std::unique_ptr<Movie> movie, const PixelRegion& region) {
+std::unique_ptr<Movie> crop_movie(std::unique_ptr<Movie> movie, const PixelRegion& region) {
     const MovieInfo& info = movie->info();
     if (region.x < 0 || region.y < 0 || region.width < 1 || region.height < 1 || region.x > info.width - region.width ||
         region.y > info.height - region.height)

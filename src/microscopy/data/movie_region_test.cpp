@@ -1,4 +1,4 @@
-// Regions of frames: what they hold, and what is refused.
+// Regions of frames: their contents, and rejected regions.
 // SPDX-License-Identifier: MIT
 #include "glint/movie_region.hpp"
 
@@ -24,7 +24,7 @@ std::unique_ptr<Movie> movie_of_numbers(int frames, int width, int height) {
 }  // namespace
 
 TEST(MovieRegion, has_the_pixels_of_the_region) {
-    const auto region = region_of(movie_of_numbers(2, 6, 5), {2, 1, 3, 2});
+    const auto region = crop_movie(movie_of_numbers(2, 6, 5), {2, 1, 3, 2});
     EXPECT_EQ(region->info().width, 3);
     EXPECT_EQ(region->info().height, 2);
     EXPECT_EQ(region->info().planes, "region 2,1,3,2");
@@ -42,7 +42,7 @@ TEST(MovieRegion, must_be_inside) {
     for (const PixelRegion bad :
          {PixelRegion{4, 0, 3, 1}, PixelRegion{0, 4, 1, 2}, PixelRegion{-1, 0, 1, 1}, PixelRegion{0, 0, 0, 1},
           PixelRegion{1, 1, 2147483647, 2147483647}, PixelRegion{2147483647, 0, 1, 1}})
-        expect_error<OptionError>([&] { region_of(movie_of_numbers(1, 6, 5), bad); },
+        expect_error<OptionError>([&] { crop_movie(movie_of_numbers(1, 6, 5), bad); },
                                   {"is not inside its frames of 6x5 px"});
-    EXPECT_EQ(region_of(movie_of_numbers(1, 6, 5), {0, 0, 6, 5})->info().width, 6);
+    EXPECT_EQ(crop_movie(movie_of_numbers(1, 6, 5), {0, 0, 6, 5})->info().width, 6);
 }

@@ -1,4 +1,4 @@
-// Words for what a table was made with.
+// Text for the provenance of a table.
 // SPDX-License-Identifier: MIT
 #include "data/provenance.hpp"
 
@@ -11,7 +11,7 @@
 namespace glint {
 namespace {
 
-/// Maps have a line of their own, so that programs find a number under the key that they know.
+/// Maps are on a separate line, so that programs find a number under the key that they expect.
 std::string line_of(const char* key, const SensorField& field) {
     if (!field.is_map()) return fmt::format("{}: {:g}\n", key, field.scalar);
     return fmt::format("{}: {:g}\n{} is the median of a map: true\n", key, median_of(field), key);

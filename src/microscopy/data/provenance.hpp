@@ -1,4 +1,4 @@
-// The camera as lines of a processing step (Localizations::history), with Picasso's keys if it has them.
+// The camera as lines of a processing step (Localizations::history), with Picasso's keys if Picasso has such keys.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,7 +14,7 @@ std::string provenance_of(const Camera& camera);
 
 /// Returns the median of a map, or the number itself.
 float median_of(const SensorField& field);
-/// The root mean square of a map, which is what a mean variance is made of; of a number itself.
+/// Returns the root mean square of a map, from which a mean variance is computed; for a number, the number.
 double rms_of(const SensorField& field);
 
 }  // namespace glint

@@ -1,4 +1,4 @@
-// The columns of a table that the shape parameters of a PSF model fill: sx, sy, z, and columns of their own names.
+// The columns of a table that a PSF model's shape parameters fill: sx, sy, z, and columns named after the parameters.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,8 +15,8 @@
 
 namespace glint {
 
-/// Fills these columns of a table that has its number of frames already. `shape`: a column for each shape parameter, as
-/// Fits::theta from [4] on. sx and sy depend on all of them.
+/// Fills these columns of a table, whose number of frames must be set. `shape`: a column for each shape parameter, as
+/// Fits::theta from [4] on. sx and sy depend on all shape parameters.
 template <class Real>
 void fill_shape(Localizations& to, const Psf& psf, double pixel_size_nm, std::span<const std::vector<Real>> shape) {
     const std::span<const ShapeParameter> parameters = shape_parameters_of(psf.model);
@@ -25,7 +25,7 @@ void fill_shape(Localizations& to, const Psf& psf, double pixel_size_nm, std::sp
     constexpr std::size_t worth_a_thread = 1 << 16;  // rows
     const auto fill_widths = [&](const tbb::blocked_range<std::size_t>& rows) {
         for (std::size_t row = rows.begin(); row < rows.end(); ++row) {
-            double at[most_shape_parameters];
+            double at[max_shape_parameters];
             for (std::size_t k = 0; k < parameters.size(); ++k) at[k] = shape[k][row];
             const PsfWidths widths = model.widths(at);
             to.sx_px[row] = float(widths.x_px), to.sy_px[row] = float(widths.y_px);

@@ -1,4 +1,4 @@
-// Tables in pieces: changed, or put together in part.
+// Tables in pieces: with changed rows, or with some of their columns.
 // SPDX-License-Identifier: MIT
 #include "glint/table_pieces.hpp"
 
@@ -11,7 +11,7 @@
 
 namespace glint {
 
-Localizations example_of(const TablePieces& table) {
+Localizations make_example(const TablePieces& table) {
     const Localizations& like = table.like();
     return like.size() > 0 ? select(like, std::array<std::size_t, 1>{}) : table.example();
 }
@@ -64,7 +64,7 @@ Localizations with_columns(TablePieces& table, std::span<const std::string_view>
                 extend(out.*column.values, piece.*column.values);
         for (const auto& [name, column] : piece.extra) {
             const bool is_wanted = std::find(names.begin(), names.end(), name) != names.end();
-            if (!is_wanted && name != mean_frame_column) continue;  // which some analyses refuse
+            if (!is_wanted && name != mean_frame_column) continue;  // some analyses reject it
             ExtraColumn& to = out.extra[name];
             extend(to.values, column.values), to.is_integer = column.is_integer;
         }

@@ -1,4 +1,4 @@
-// Little-endian numbers and texts out of bytes that nobody vouches for.
+// Reads little-endian numbers and texts from untrusted bytes.
 // SPDX-License-Identifier: MIT
 #pragma once
 

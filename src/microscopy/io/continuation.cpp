@@ -17,7 +17,7 @@
 namespace glint {
 namespace {
 
-// Both stand at byte 8, where an ordinary TIFF may have any value.
+// Both are at byte 8, where an ordinary TIFF may have any value.
 constexpr std::uint32_t micromanager_magic = 54773648, ndtiff_magic = 483729;
 
 bool has_micromanager_magic(const std::filesystem::path& path) {
@@ -47,7 +47,7 @@ bool is_continued_by(const std::filesystem::path& path, const std::string& next)
     }
 }
 
-/// The folder of an NDTiff movie that the file is a part of, else the path itself.
+/// Returns the folder of the NDTiff movie to which the file belongs, else the path itself.
 std::filesystem::path ndtiff_or_itself(const std::filesystem::path& path) {
     const bool of_ndtiff =
         path.filename().string().find("NDTiffStack") != std::string::npos && is_ndtiff(path.parent_path());
@@ -70,7 +70,7 @@ std::vector<std::filesystem::path> continuations(const std::filesystem::path& pa
     }
     const auto numbered = [&](int k) { return fmt::format("{}_{}{}", stem, k, extension); };
     std::vector<std::filesystem::path> found;
-    std::error_code ignored;  // a neighbour that cannot be examined counts as absent; opening a lost link says so
+    std::error_code ignored;  // a neighbour that cannot be examined counts as absent; opening a broken link reports it
     const auto is_file = [&](const std::filesystem::path& next) {
         return std::filesystem::is_regular_file(next, ignored) || is_lost_link(next);
     };

@@ -101,7 +101,7 @@ bool is_big_endian(const Inf& inf) {
     return big;
 }
 
-// The gain of an EMCCD is used only if the setting's mode has the multiplication itself as its number.
+// Uses the gain of an EMCCD only in the modes whose setting is the multiplication itself.
 void take_camera(const Inf& inf, MovieInfo& info) {
     info.camera = inf.text("camera head", "camera model");
     if (const auto seconds = positive_number_of(inf.text("exposure time"))) info.exposure_ms = *seconds * 1e3;
@@ -109,7 +109,7 @@ void take_camera(const Inf& inf, MovieInfo& info) {
     if (mode == "linear" || mode == "real") info.em_gain = positive_number_of(inf.text("emccd gain"));
 }
 
-/// The number of frames: as described, else what the file holds.
+/// Sets the number of frames from the description, else from the file's size.
 void take_frames(const Inf& inf, const InputFile& file, const std::string& inf_name, MovieInfo& info) {
     const std::string name = fs::path(file.name()).filename().string(), written = inf.text("number of frames");
     const std::uint64_t frame_bytes = std::uint64_t(info.width) * info.height * 2;

@@ -1,4 +1,4 @@
-// DAX movies: byte orders, sizes that do not match, descriptions that make no sense or are missing.
+// DAX movies: byte orders, sizes that do not match, invalid or missing descriptions.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -73,7 +73,7 @@ TEST(DaxMovie, reads_the_descriptions_of_version_3) {
     EXPECT_EQ(pixels<std::uint16_t>(*movie), counts);
 }
 
-TEST(DaxMovie, takes_camera_facts_only_where_they_are_clear) {
+TEST(DaxMovie, uses_camera_facts_only_if_they_are_clear) {
     const TemporaryFolder folder;
     const auto bare = open_movie(write_dax(folder, little + shape, bytes_of_numbers(counts)));
     EXPECT_FALSE(bare->info().pixel_size_nm || bare->info().exposure_ms || bare->info().em_gain);
@@ -97,7 +97,7 @@ TEST(DaxMovie, is_no_picasso_raw_and_raw_is_no_dax) {
     expect_error<InputError>([&] { open_movie(dax); }, {"movie.dax", "movie.inf is not beside it", "copy it"});
 }
 
-TEST(DaxMovie, truncated_file_gives_its_whole_frames) {
+TEST(DaxMovie, truncated_file_has_its_complete_frames) {
     const TemporaryFolder folder;
     const auto frames = bytes_of_numbers(counts);
     const auto movie = open_movie(write_dax(folder, little + shape, frames.substr(0, 37)));
@@ -110,7 +110,7 @@ TEST(DaxMovie, truncated_file_gives_its_whole_frames) {
                              {"movie.dax: has 15 bytes", "less than one frame", "movie.inf"});
 }
 
-TEST(DaxMovie, numbers_of_frames_that_do_not_fit_are_told) {
+TEST(DaxMovie, numbers_of_frames_that_do_not_fit_are_reported) {
     const TemporaryFolder folder;
     const auto frames = bytes_of_numbers(counts);
     const auto longer =

@@ -23,7 +23,7 @@ constexpr std::string_view dcimg_magic = "DCIMG\0"sv;
 constexpr std::uint64_t file_header_bytes = 72, first_session_header_bytes = 80, session_header_bytes = 128,
                         crop_at = 712, crop_bytes = 8;
 constexpr std::uint32_t first_version = 7;
-/// Those after the first one, whose frames have footers.
+/// Later versions, whose frames have footers.
 constexpr std::uint32_t footer_versions[] = {0x1000000, 0x1050000, 0x2000000};
 /// A sensor's line in which the camera link overwrites pixels of frames with footers.
 constexpr int line_of_moved_pixels = 1023;
@@ -50,12 +50,12 @@ struct Session {
     std::int64_t frames = 0;
     std::uint32_t pixel_bytes = 0, width = 0, height = 0, row_bytes = 0, frame_bytes = 0;
     std::uint64_t data_at = 0, step = 0;
-    std::uint64_t end = 0;  ///< of the frames; 0: not known
+    std::uint64_t end = 0;  ///< end of the frames; 0: unknown
     MovedPixels moved;
     std::string warning;
 };
 
-/// The footer of a session says where its moved pixels are.
+/// Reads the position of the moved pixels from a session's footer.
 void take_footer(const InputFile& file, std::uint64_t footer_at, Session& session) {
     const std::string footer = footer_at < session.data_at ? "" : bytes_at(file, footer_at, 40);
     const auto second_at = number_at<std::uint64_t>(footer, 8);
@@ -182,7 +182,8 @@ DcimgMovie::DcimgMovie(const std::filesystem::path& path) : file_(path), session
     file_.expect_sequential_reads();
 }
 
-/// Frames with footers count only with these, which hold some of their pixels.
+/// Leaves out truncated frames. A frame is whole only with its footer, if it has one, because that holds some of its
+/// pixels.
 void DcimgMovie::leave_out_truncated() {
     MovieInfo& info = frames_.info;
     const std::uint64_t end = session_.end ? session_.end : file_.size();

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint32_t header_bytes = 232;
 
-/// A movie of 6x3 px, whose pixels count on through the file, but for those that are stored elsewhere.
+/// A movie of 6x3 px. Pixel values are consecutive through the file, except for pixels that are stored elsewhere.
 struct Dcimg {
     std::uint32_t version = 7, frames = 3, pixel_bytes = 2, width = 6, height = 3, row_bytes = 16, frame_bytes = 48,
                   sessions = 1;
@@ -116,7 +116,7 @@ TEST(DcimgMovie, puts_pixels_of_the_footer_into_their_frames) {
 
 TEST(DcimgMovie, puts_pixels_of_frame_footers_into_the_sensors_line) {
     reads({.version = 0x1000000});
-    reads({.version = 0x1000000, .top = 1019, .sensor_rows = 6});  // two of the sensor's rows are one
+    reads({.version = 0x1000000, .top = 1019, .sensor_rows = 6});  // two rows of the sensor are binned to one
     reads({.version = 0x1000000, .top = 1000});                    // the line is not in the frame
     reads({.version = 0x1000000, .top = 1024});
     reads({.version = 0x1000000, .footer_bytes = 512});
@@ -136,7 +136,7 @@ TEST(DcimgMovie, reads_bytes) {
     }
 }
 
-TEST(DcimgMovie, truncated_file_gives_its_whole_frames) {
+TEST(DcimgMovie, truncated_file_has_its_complete_frames) {
     const TemporaryFolder folder;
     const std::string whole = Dcimg{.version = 0x1000000}.bytes();
     const auto movie = open_movie(folder.write("m.dcimg", whole.substr(0, whole.size() - 1)));

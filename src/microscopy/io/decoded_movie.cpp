@@ -32,7 +32,7 @@ class DecodedMovie : public Movie {
     DecodeFrame decode_;
 };
 
-// Frames are decoded in any order; of those that fail, the first is reported, so that the advice in its error is true.
+// Frames are decoded in any order. If several fail, reports the first, so that the error's advice is correct.
 void DecodedMovie::read_to(std::int64_t first, int count, std::byte* out) {
     check_frames(info_, first, count);
     const std::size_t frame_bytes = info_.frame_bytes();
@@ -43,14 +43,14 @@ void DecodedMovie::read_to(std::int64_t first, int count, std::byte* out) {
         try {
             decode_(first + k, out + std::size_t(k) * frame_bytes);
         } catch (const OutputError&) {
-            throw;  // no descriptor is left: nothing is wrong with the frame
+            throw;  // no descriptor is left, which says nothing about the frame
         } catch (const std::runtime_error& error) {
             const std::lock_guard lock(mutex);
             if (k < failed) failed = k, reason = error.what();
         }
     };
     tbb_threads();
-    // Isolated: a caller's thread that waits here must not run another of the caller's tasks meanwhile.
+    // Isolated: while waiting here, a caller's thread must not run another of the caller's tasks.
     tbb::this_task_arena::isolate([&] { tbb::parallel_for(0, count, decode_one); });
     if (failed < count) throw UnreadableFrame(path_, first + failed, reason);
 }

@@ -1,4 +1,4 @@
-// What looks at a movie that is still being written have found, so that the next one reads only what is new.
+// What earlier scans of a movie that is still being written have found, so that the next scan reads only new data.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,36 +17,36 @@
 
 namespace glint {
 
-/// A file of a folder of TIFFs that was opened to see what it holds.
+/// A file of a folder of TIFFs that was opened to examine its contents.
 struct FolderFile {
     std::uintmax_t bytes = 0;  ///< its size then
-    int looks = 0;             ///< that found this size; 0: it was not opened
+    int looks = 0;             ///< number of scans that found this size; 0: it was not opened
     std::int64_t frames = 0;
     bool truncated = false;
-    std::string broken = {};  ///< why it has no frame that is whole
+    std::string broken = {};  ///< why the file has no complete frame
     std::string unlike = {};  ///< why its frames cannot follow the first file's
     std::vector<std::string> warnings = {};
     Contradictions contradictions = {};  ///< with the first file's metadata
 };
 
-/// A file of a folder, at its place among the others.
+/// A file of a folder, at its position in the order of names.
 struct ListedFile {
     std::filesystem::path path;
     std::optional<std::filesystem::file_time_type> written =
-        {};  ///< when others had come behind it: then it is complete
+        {};  ///< set when other files followed it: it is then complete
 };
 
 /// The scan state of formats that grow, filled and used by their readers. Results of one scan count only after the
 /// next scan has confirmed them.
-struct EarlierLooks {
+struct ScanState {
     std::map<std::filesystem::path, TiffProgress> tiffs;
     std::map<std::filesystem::path, FolderFile> folder_files;
     std::vector<ListedFile> listed;  ///< the folder's files
-    std::filesystem::path unlisted;  ///< a listed file that another scan found elsewhere, or rewritten
-    bool compares_all = false;       ///< this look compares all of them
+    std::filesystem::path unlisted;  ///< a listed file that a later scan found elsewhere or rewritten
+    bool compares_all = false;       ///< this scan compares all files
 
-    /// Why the movie cannot continue after the frames of the last scan: a page or file that differs from the first;
-    /// else empty.
+    /// Returns why the movie cannot continue after the frames of the last scan: a page or file differs from the first.
+    /// Empty if it can continue.
     std::string unlike() const {
         for (const auto& [path, tiff] : tiffs)
             if (!tiff.unlike.empty()) return tiff.unlike;
@@ -54,16 +54,16 @@ struct EarlierLooks {
             if (!file.unlike.empty()) return file.unlike;
         return {};
     }
-    /// The next look reads everything, and compares it with what was known.
+    /// Makes the next scan read everything and compare it with the earlier results.
     void read_all_next() {
         for (auto& [path, tiff] : tiffs) tiff.from_first = true;
         folder_files.clear(), compares_all = true;
     }
 };
 
-/// open_joined_movie() for a scan of a growing movie: each file is opened once per scan, by one thread. Null: no
-/// earlier scan.
+/// Opens a joined movie for a scan of a growing movie. Each file is opened once per scan, by one thread. Null `looks`:
+/// no earlier scan.
 std::unique_ptr<Movie> open_joined_movie(const std::vector<std::filesystem::path>& paths, const MovieChoice& choice,
-                                         EarlierLooks* looks);
+                                         ScanState* looks);
 
 }  // namespace glint

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The last 64 KiB: what follows the rows is shorter.
+/// Returns the last 64 KiB: the text after the rows is shorter.
 std::string end_of(const fs::path& path) {
     constexpr std::uint64_t longest = 64 << 10;
     const InputFile file(path);
@@ -23,7 +23,7 @@ std::string end_of(const fs::path& path) {
     return text;
 }
 
-/// The number of "SizeX : 3200"; 0 if there is none.
+/// Returns the number after a key, such as 3200 of "SizeX : 3200"; 0 if there is none.
 double number_after(const std::string& text, std::string_view key) {
     std::size_t at = text.rfind(key);
     if (at == text.npos) return 0;
@@ -33,10 +33,10 @@ double number_after(const std::string& text, std::string_view key) {
     return std::isfinite(value) ? value : 0;
 }
 
-/// The movie's pixels along an axis: the size of the picture, whose pixels are smaller by a factor.
+/// Returns the movie's pixels along an axis: the reconstructed picture's size times its resolution factor.
 int pixels_in(const std::string& text, const std::string& axis) {
     const double pixels = number_after(text, "Size" + axis) * number_after(text, "Resolution" + axis);
-    // "VoxelSizeX" ends in "SizeX", but stands above it.
+    // "VoxelSizeX" also ends in "SizeX", but comes earlier.
     return pixels >= 1 && pixels <= 1e6 ? int(std::lround(pixels)) : 0;
 }
 

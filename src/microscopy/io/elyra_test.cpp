@@ -1,4 +1,4 @@
-// Tables of Zeiss ZEN, with rows and the end of a published file.
+// Tables of Zeiss ZEN: rows and footer of a published file.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -57,7 +57,7 @@ TEST(Elyra, a_table_without_its_end_needs_a_pixel_size) {
     EXPECT_EQ(read_localizations(folder.write("b.txt", zeros), {}, 100).size(), 3u);
 }
 
-TEST(Elyra, channels_and_damaged_rows_are_told) {
+TEST(Elyra, channels_and_damaged_rows_are_reported) {
     TemporaryFolder folder;
     Warnings warnings;
     const std::string other = "3\t2\t1\t0\t1\t2\t9.5\t529\t4.38\t0.31\t129.8\t2\t1\r\n";

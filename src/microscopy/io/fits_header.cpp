@@ -12,10 +12,10 @@ namespace glint {
 namespace {
 
 constexpr std::size_t card_bytes = 80, keyword_bytes = 8;
-constexpr std::uint64_t most_blocks = 4096;  // 147,456 cards; real headers have a few blocks
-constexpr std::int64_t max_axes = 999;       // of the standard
+constexpr std::uint64_t max_blocks = 4096;  // 147,456 cards; real headers have a few blocks
+constexpr std::int64_t max_axes = 999;      // as in the standard
 
-/// The text of 'O''Neill  ' / comment, and where it ends.
+/// Returns the text of a quoted value such as 'O''Neill  ' / comment, and sets where it ends.
 std::string quoted(std::string_view text, std::size_t& end) {
     std::string value;
     for (end = 1; end < text.size(); ++end) {
@@ -40,15 +40,15 @@ std::uint64_t product(std::uint64_t a, std::uint64_t b, const std::string& name)
 }  // namespace
 
 FitsHeader::FitsHeader(const InputFile& file, std::uint64_t offset) : name_(file.name()) {
-    for (std::uint64_t block = 0; block < most_blocks; ++block) {
+    for (std::uint64_t block = 0; block < max_blocks; ++block) {
         data_offset_ = offset + (block + 1) * fits_block_bytes;
         if (read_block(file, offset + block * fits_block_bytes)) return;
     }
     throw InputError(fmt::format("{}: its header has no end within {} cards: the file is damaged", name_,
-                                 most_blocks * fits_block_bytes / card_bytes));
+                                 max_blocks * fits_block_bytes / card_bytes));
 }
 
-/// Whether the header's last card is in it.
+/// Reads a block; returns true if it contains the header's last card.
 bool FitsHeader::read_block(const InputFile& file, std::uint64_t offset) {
     const std::string block = bytes_at(file, offset, fits_block_bytes);
     for (std::size_t at = 0; at + card_bytes <= block.size(); at += card_bytes) {
@@ -60,7 +60,7 @@ bool FitsHeader::read_block(const InputFile& file, std::uint64_t offset) {
     throw InputError(fmt::format("{}: breaks off within its header, at byte {}", name_, offset + block.size()));
 }
 
-// The first of several cards of one keyword counts, so that no later one changes what has been read already.
+// If a keyword occurs several times, the first card counts, so that no later one changes what was already read.
 void FitsHeader::take(std::string_view card) {
     if (card.substr(keyword_bytes, 2) != "= ") return;  // COMMENT, HISTORY, CONTINUE
     const std::string_view rest = trimmed(card.substr(keyword_bytes + 2), " ");
@@ -88,7 +88,7 @@ std::string FitsHeader::comment(const std::string& keyword) const {
 std::optional<double> FitsHeader::number(const std::string& keyword) const {
     std::string written = text(keyword);
     for (char& c : written)
-        if (c == 'D' || c == 'd') c = 'E';  // an exponent of Fortran's
+        if (c == 'D' || c == 'd') c = 'E';  // Fortran's exponent
     return number_of<double>(written);
 }
 

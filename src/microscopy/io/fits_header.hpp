@@ -25,13 +25,14 @@ class FitsHeader {
     std::string comment(const std::string& keyword) const;
     std::optional<double> number(const std::string& keyword) const;
     bool is_true(const std::string& keyword) const { return text(keyword) == "T"; }
-    /// A whole number that has to be there. Throws InputError.
+    /// Returns a required whole number. Throws InputError if it is missing.
     std::int64_t integer(const std::string& keyword) const;
-    /// The same; `otherwise` if there is no such card.
+    /// Returns a whole number, or `otherwise` if there is no such card.
     std::int64_t integer(const std::string& keyword, std::int64_t otherwise) const;
 
     std::uint64_t data_offset() const { return data_offset_; }
-    /// Where the next header begins, by what this one says of its data. Throws InputError where it makes no sense.
+    /// Returns the position of the next header, computed from this header's data. Throws InputError if the values are
+    /// invalid.
     std::uint64_t next_header() const;
 
   private:

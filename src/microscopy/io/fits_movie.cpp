@@ -1,4 +1,4 @@
-// FITS movies: the first picture of two or three axes, with its numbers as BSCALE and BZERO say.
+// FITS movies: the first picture of two or three axes, with its numbers scaled by BSCALE and BZERO.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -19,7 +19,7 @@
 namespace glint {
 namespace {
 
-constexpr int max_units = 1000;  // headers that are looked through for a picture
+constexpr int max_units = 1000;  // maximum number of headers searched for a picture
 
 bool is_picture(const FitsHeader& header, bool first) {
     return (first || header.text("XTENSION") == "IMAGE") && header.integer("NAXIS") > 0;
@@ -32,7 +32,7 @@ bool is_picture(const FitsHeader& header, bool first) {
         name));
 }
 
-/// The file's first picture: of the primary header, or of the first extension that has one.
+/// Returns the file's first picture: that of the primary header, or of the first extension with one.
 FitsHeader first_picture(const InputFile& file) {
     std::uint64_t offset = 0;
     for (int unit = 0; unit < max_units && offset < file.size(); ++unit) {
@@ -99,7 +99,8 @@ void take_scale(const FitsHeader& header, const std::string& name, PlainFrames& 
                         std::filesystem::path(name).filename().string(), header.text("BLANK")));
 }
 
-/// Without blanks, in capitals: "[E-/ADU]" and "electrons per ADU" say photoelectrons per count.
+/// Returns true if the comment means photoelectrons per count, such as "[E-/ADU]" or "electrons per ADU". Ignores
+/// blanks and case.
 bool says_electrons_per_adu(const std::string& comment) {
     std::string text;
     for (const char c : comment)
@@ -122,12 +123,12 @@ void take_camera(const FitsHeader& header, MovieInfo& info) {
             info.exposure_ms = *seconds * 1e3;
     for (const char* keyword : {"CAMERA", "INSTRUME", "DETECTOR", "HEAD"})
         if (info.camera.empty()) info.camera = header.text(keyword);
-    info.gain_e_per_adu = positive(header, "EGAIN");  // which is defined as e-/ADU; GAIN is what its comment says
+    info.gain_e_per_adu = positive(header, "EGAIN");  // defined as e-/ADU; the unit of GAIN is in its comment
     if (!info.gain_e_per_adu && says_electrons_per_adu(header.comment("GAIN")))
         info.gain_e_per_adu = positive(header, "GAIN");
 }
 
-/// Frames that are pictures of their own would be lost without a word.
+/// Warns of further pictures, whose frames would otherwise be lost without notice.
 void look_for_others(const InputFile& file, const FitsHeader& header, MovieInfo& info) {
     if (!bytes_at(file, header.next_header(), 20).starts_with("XTENSION= 'IMAGE")) return;
     info.warnings.push_back(

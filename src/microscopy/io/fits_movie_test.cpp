@@ -1,4 +1,4 @@
-// FITS movies: types and scales, axes, extensions, cards of the camera, headers that make no sense.
+// FITS movies: types and scales, axes, extensions, cards of the camera, invalid headers.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -134,7 +134,7 @@ TEST(FitsMovie, finds_the_first_picture_behind_tables) {
     expect_error<InputError>([&] { info_of(nothing + table); }, {"movie.fits: has no picture"});
 }
 
-TEST(FitsMovie, compressed_tiles_are_told_with_a_way_out) {
+TEST(FitsMovie, compressed_tiles_are_reported_with_a_way_out) {
     const std::string nothing = header({"SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 0"});
     const std::string tiles = header({"XTENSION= 'BINTABLE'", "BITPIX  = 8", "NAXIS   = 2", "NAXIS1  = 8",
                                       "NAXIS2  = 4", "PCOUNT  = 0", "GCOUNT  = 1", "ZIMAGE  =                    T"});
@@ -142,7 +142,7 @@ TEST(FitsMovie, compressed_tiles_are_told_with_a_way_out) {
                              {"movie.fits", "compressed tiles", "funpack -O movie.fits"});
 }
 
-TEST(FitsMovie, tells_the_camera_only_where_its_cards_are_clear) {
+TEST(FitsMovie, reports_the_camera_only_if_its_cards_are_clear) {
     const auto bare = info_with({"GAIN    = 300 / EM gain", "EXPTIME = 0", "XPIXSZ  = 16.0"});
     EXPECT_FALSE(bare.pixel_size_nm || bare.exposure_ms || bare.gain_e_per_adu || bare.em_gain);
     EXPECT_TRUE(bare.camera.empty());
@@ -156,13 +156,13 @@ TEST(FitsMovie, tells_the_camera_only_where_its_cards_are_clear) {
     EXPECT_EQ(info_with({"GAIN    = 2 / electrons per ADU"}).gain_e_per_adu, 2);
 }
 
-TEST(FitsMovie, blanks_are_told) {
+TEST(FitsMovie, blanks_are_reported) {
     const auto info = info_with({"BLANK   = 255"});
     ASSERT_EQ(info.warnings.size(), 1u);
     EXPECT_NE(info.warnings[0].find("BLANK = 255"), std::string::npos);
 }
 
-TEST(FitsMovie, truncated_file_gives_its_whole_frames) {
+TEST(FitsMovie, truncated_file_has_its_complete_frames) {
     const std::string bytes = primary(8) + padded(some<std::uint8_t>());
     const auto info = info_of(bytes.substr(0, 2880 + 21));
     EXPECT_EQ(info.frames, 2);

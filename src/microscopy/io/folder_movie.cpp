@@ -34,8 +34,8 @@ bool ends_like_tiff(const fs::path& path) {
     return extension == ".tif" || extension == ".tiff";
 }
 
-/// The folder beside an OIF of Olympus has files of several channels (s_C001T001.tif, s_C002T001.tif, ...) and z
-/// planes.
+/// Throws for a folder of an Olympus OIF that contains files of several channels (s_C001T001.tif, s_C002T001.tif, ...)
+/// or z planes.
 void refuse_channels_of_oif(const fs::path& folder, const std::vector<std::string>& tiffs) {
     if (!folder.filename().string().ends_with(".oif.files")) return;
     static const std::regex named("s_C([0-9]{1,9})(Z[0-9]{1,9})?(T[0-9]{1,9})?.{0,99}");
@@ -53,7 +53,7 @@ void refuse_channels_of_oif(const fs::path& folder, const std::vector<std::strin
             folder.string(), channels.size(), depths.size()));
 }
 
-/// What lies in a folder.
+/// The contents of a folder.
 struct Listing {
     std::vector<std::string> tiffs, others;  ///< in natural order
 };
@@ -84,7 +84,7 @@ Listing list(const fs::path& folder) {
 
 class FolderMovie : public Movie {
   public:
-    FolderMovie(const fs::path& folder, std::vector<fs::path> files, EarlierLooks* looks);
+    FolderMovie(const fs::path& folder, std::vector<fs::path> files, ScanState* looks);
     const MovieInfo& info() const override { return info_; }
     void read(std::int64_t first, int count, FrameBlock& block) override {
         shape_like(info_, first, count, block);
@@ -94,17 +94,17 @@ class FolderMovie : public Movie {
     const std::vector<Axis>& axes() const { return axes_; }  ///< of the first file
     bool one_frame_a_file() const { return info_.frames == std::int64_t(files_.size()); }
     void warn(std::string warning) { info_.warnings.push_back(std::move(warning)); }
-    /// Takes facts that the files themselves do not state; 0: not known.
+    /// Sets facts that the TIFF files do not contain; 0: unknown.
     void know(double pixel_nm, double exposure_ms) {
         if (!info_.pixel_size_nm) set_pixel_size(pixel_nm, pixel_nm, info_);
         if (!info_.exposure_ms && exposure_ms > 0) info_.exposure_ms = exposure_ms;
     }
 
   private:
-    void count_frames(bool first_is_truncated, EarlierLooks* looks);
-    FolderFile look(std::size_t k, std::uintmax_t bytes, const EarlierLooks* looks) const;
+    void count_frames(bool first_is_truncated, ScanState* looks);
+    FolderFile look(std::size_t k, std::uintmax_t bytes, const ScanState* looks) const;
     FolderFile open_to_look(std::size_t k, std::uintmax_t bytes) const;
-    void compare_files(EarlierLooks& looks) const;
+    void compare_files(ScanState& looks) const;
     void end_behind(std::size_t files, const std::string& broken);
     void read_file(std::size_t k, std::int64_t first, int count, std::byte* out) const;
     std::unique_ptr<Movie> open(std::size_t k) const;
@@ -117,7 +117,7 @@ class FolderMovie : public Movie {
     std::vector<std::int64_t> starts_;  ///< first frame of each file
 };
 
-FolderMovie::FolderMovie(const fs::path& folder, std::vector<fs::path> files, EarlierLooks* looks)
+FolderMovie::FolderMovie(const fs::path& folder, std::vector<fs::path> files, ScanState* looks)
     : files_(std::move(files)) {
     TiffMovieFile first = open_tiff_movie(files_.front(), looks);
     info_ = first.movie->info();
@@ -149,8 +149,8 @@ FolderFile FolderMovie::open_to_look(std::size_t k, std::uintmax_t bytes) const 
     return looked;
 }
 
-/// Opens a file of this size, unless two earlier looks did.
-FolderFile FolderMovie::look(std::size_t k, std::uintmax_t bytes, const EarlierLooks* looks) const {
+/// Opens a file of this size, unless two earlier scans did.
+FolderFile FolderMovie::look(std::size_t k, std::uintmax_t bytes, const ScanState* looks) const {
     FolderFile earlier;
     if (looks)
         if (const auto found = looks->folder_files.find(files_[k]); found != looks->folder_files.end())
@@ -161,15 +161,15 @@ FolderFile FolderMovie::look(std::size_t k, std::uintmax_t bytes, const EarlierL
     return now;
 }
 
-// If the first file has one frame, files of the same size are assumed to match it until they are read: opening
-// 100,000 files takes seconds. Errors are reported in the order of files, whichever thread was first.
-void FolderMovie::count_frames(bool first_is_truncated, EarlierLooks* looks) {
+// If the first file has one frame, files of the same size are assumed to match it until they are read, because opening
+// 100,000 files takes seconds. Errors are reported in file order, whichever thread was first.
+void FolderMovie::count_frames(bool first_is_truncated, ScanState* looks) {
     const bool looks_at_all = info_.frames > 1;
     std::vector<FolderFile> looked(files_.size(), FolderFile{.bytes = first_bytes_, .frames = info_.frames});
     looked.front().truncated = first_is_truncated;
     tbb_threads();
     tbb::parallel_for(std::size_t(1), std::max<std::size_t>(1, files_.size()), [&](std::size_t k) {
-        std::error_code ignored;  // what is wrong with a file, opening it says
+        std::error_code ignored;  // opening the file reports the problem
         if (const std::uintmax_t bytes = fs::file_size(files_[k], ignored); looks_at_all || bytes != first_bytes_)
             looked[k] = look(k, bytes, looks);
     });
@@ -188,9 +188,9 @@ void FolderMovie::count_frames(bool first_is_truncated, EarlierLooks* looks) {
     }
 }
 
-/// Compares with the files of earlier scans. Fewer files are reported only at the end: the last one may be
+/// Compares the files with those of earlier scans. Fewer files are reported only at the end, since the last one may be
 /// incomplete.
-void FolderMovie::compare_files(EarlierLooks& looks) const {
+void FolderMovie::compare_files(ScanState& looks) const {
     const auto written = [](const fs::path& path) {
         std::error_code gone;
         return fs::last_write_time(path, gone);
@@ -207,7 +207,7 @@ void FolderMovie::compare_files(EarlierLooks& looks) const {
         listed[k - 1].written = written(listed[k - 1].path);
 }
 
-/// The movie has this many files: the next is broken, or frames behind them would get wrong numbers.
+/// Ends the movie after this many files: the next file is broken, and frames after it would get wrong numbers.
 void FolderMovie::end_behind(std::size_t files, const std::string& broken) {
     const std::size_t left = files_.size() - files - (broken.empty() ? 0 : 1);
     if (!broken.empty())
@@ -221,14 +221,14 @@ void FolderMovie::end_behind(std::size_t files, const std::string& broken) {
     info_.files = files_;
 }
 
-/// Empty: the file's frames are like the first's.
+/// Returns why the file's frames are unlike the first file's; empty if they match.
 std::string FolderMovie::why_unlike_first(const MovieInfo& other, std::size_t k) const {
     if (other.width == info_.width && other.height == info_.height && other.type == info_.type) return {};
     return fmt::format(
         "{}: has {}x{} px of {} bytes, and {}, the first of its folder, {}x{} px of {}: the frames of a "
         "movie have one size and type; move other files to another folder",
-        files_[k].string(), other.width, other.height, bytes_of(other.type), files_.front().filename().string(),
-        info_.width, info_.height, bytes_of(info_.type));
+        files_[k].string(), other.width, other.height, num_bytes(other.type), files_.front().filename().string(),
+        info_.width, info_.height, num_bytes(info_.type));
 }
 
 std::unique_ptr<Movie> FolderMovie::open(std::size_t k) const {
@@ -283,7 +283,7 @@ std::vector<PlaneAt> planes_by_name(const std::vector<fs::path>& files) {
     return planes;
 }
 
-/// Whether the file's metadata say which pages of which files are the frames: not the order of names then.
+/// Returns true if the file's metadata define which pages of which files are the frames, instead of the order of names.
 bool is_of_ome_set(const fs::path& path) {
     return ome_of(path).files.size() > 1 && needs_ome_set(open_tiff_movie(path), path);
 }
@@ -303,9 +303,9 @@ std::vector<std::string> folders_of_positions(const fs::path& folder) {
     return positions;
 }
 
-/// The value of a number in the metadata.txt that Micro-Manager 1.4 writes beside single images; 0 if there is none.
+/// Returns a number in the metadata.txt that Micro-Manager 1.4 writes beside single images; 0 if there is none.
 double number_in_metadata(const fs::path& folder, const std::string& key) {
-    constexpr std::size_t head = 1 << 16;  // it has a part for each image, and may not be complete
+    constexpr std::size_t head = 1 << 16;  // the file has a part for each image, and may be incomplete
     std::error_code ignored;
     if (!fs::is_regular_file(folder / "metadata.txt", ignored)) return 0;
     const std::string text = bytes_at(InputFile(folder / "metadata.txt"), 0, head);
@@ -319,7 +319,7 @@ double number_in_metadata(const fs::path& folder, const std::string& key) {
 
 bool is_tiff_folder(const fs::path&) { return true; }
 
-std::unique_ptr<Movie> open_tiff_folder(const fs::path& folder, const MovieChoice& choice, EarlierLooks* looks) {
+std::unique_ptr<Movie> open_tiff_folder(const fs::path& folder, const MovieChoice& choice, ScanState* looks) {
     if (const std::vector<std::string> positions = folders_of_positions(folder); !positions.empty()) {
         const Axis axis{Dimension::position, std::int64_t(positions.size()), positions};
         MovieChoice others = choice;

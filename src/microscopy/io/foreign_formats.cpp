@@ -1,4 +1,4 @@
-// Formats of microscopes that glint knows by their first bytes and does not read: what to do instead.
+// Microscope formats that glint recognises by their first bytes but does not read, with advice on what to do instead.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -34,7 +34,7 @@ constexpr ForeignFormat foreign_formats[] = {
      "unpack it; of an .npz, save the array by numpy.save(file, movie)"},
 };
 
-/// Tables of localizations, by how they begin.
+/// Tables of localizations, by their first bytes.
 constexpr std::string_view foreign_tables[] = {"M425"sv, "# <localizations"sv, "Index\tFirst Frame\t"sv,
                                                "Channel Name\tX\tY\t"sv};
 

@@ -1,5 +1,5 @@
-// A movie that another program is writing: opened again when more of it is needed. Readers skip what two scans have
-// found.
+// A movie that another program is writing. It is opened again when more frames are needed; readers skip what two scans
+// have found.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@ namespace {
 using Seconds = std::chrono::duration<double>;
 
 constexpr Seconds look_every(0.2);
-// Some formats search all frames of a long movie in each scan: this limits it to a quarter of a core.
+// Some formats search all frames of a long movie in each scan. This limits the load to a quarter of a core.
 constexpr double rest_per_look = 3;
 
 class FilesThatGrow : public GrowingMovie {
@@ -29,12 +29,12 @@ class FilesThatGrow : public GrowingMovie {
     FilesThatGrow(std::vector<std::filesystem::path> paths, MovieChoice choice)
         : paths_(std::move(paths)), choice_(std::move(choice)) {}
 
-    /// Throws where nothing can be read yet.
+    /// Throws if nothing can be read yet.
     void open_first() {
         now_ = open_joined_movie(paths_, choice_, &looks_);
         info_ = now_->info();
         info_.frames = unknown_frames;
-        info_.warnings.clear();  // of an incomplete file; end() has those of the last look
+        info_.warnings.clear();  // of an incomplete file; end() sets those of the last scan
         opened_ = Clock::now();
     }
     const MovieInfo& info() const override { return info_; }
@@ -56,10 +56,10 @@ class FilesThatGrow : public GrowingMovie {
     MovieChoice choice_;
     MovieInfo info_;
     std::mutex mutex_;
-    std::shared_ptr<Movie> now_;    // guarded by mutex_: threads read while another one looks
-    std::int64_t seen_before_ = 0;  // frames at the look before the last
-    std::exception_ptr failed_;     // of the last look
-    EarlierLooks looks_;
+    std::shared_ptr<Movie> now_;    // guarded by mutex_: threads read during a scan
+    std::int64_t seen_before_ = 0;  // frames in the scan before the last
+    std::exception_ptr failed_;     // error of the last scan
+    ScanState looks_;
     Clock::time_point opened_;
     Seconds took_{0};
 };
@@ -76,7 +76,7 @@ void FilesThatGrow::look() {
             const std::lock_guard lock(mutex_);
             now_ = std::move(next);
         }
-    } catch (const InputError&) {  // perhaps in the middle of a change: the next scan decides
+    } catch (const InputError&) {  // the file may be changing: the next scan decides
         failed_ = std::current_exception();
     }
     opened_ = Clock::now();
@@ -94,7 +94,7 @@ std::int64_t FilesThatGrow::frames_beyond(std::int64_t have, double wait_s) {
 }
 
 std::int64_t FilesThatGrow::end() {
-    // So that the movie is what it is to those who open it now, and changes behind our back are noticed.
+    // The next scan reads everything, so that the result equals a new opening, and unexpected changes are noticed.
     looks_.read_all_next();
     look();
     if (failed_) std::rethrow_exception(failed_);
@@ -123,7 +123,7 @@ std::unique_ptr<GrowingMovie> open_growing_movie(const std::vector<std::filesyst
     while (true) try {
             movie->open_first();
             return movie;
-        } catch (const InputError& error) {  // not there yet, or without a complete frame
+        } catch (const InputError& error) {  // the file does not exist yet, or has no complete frame
             if (stop && stop->load()) throw;
             if (Clock::now() >= deadline)
                 throw InputError(fmt::format("{} (waited {:g} s for it)", error.what(), wait_s));

@@ -22,7 +22,7 @@ using test::write_tiff;
 
 namespace {
 
-/// Waits for one more look; how many frames count then.
+/// Waits for one more scan. Returns the number of frames after it.
 std::int64_t look(GrowingMovie& movie) {
     constexpr std::int64_t beyond_all = 1'000'000;
     return movie.frames_beyond(beyond_all, 0.25);
@@ -34,7 +34,7 @@ TEST(GrowingMovie, packed_files_of_a_folder_are_opened_by_two_looks) {
     if (reads_so_far() < 0) GTEST_SKIP() << "the system does not count reads";
     const test::TemporaryFolder folder;
     const auto add = [&](int from, int to) {
-        for (int k = from; k < to; ++k)  // each of another size than the first, which would be taken to be like it
+        for (int k = from; k < to; ++k)  // sizes differ from the first file's, so that no file is assumed to match it
             write_tiff(folder / fmt::format("{}.tif", k), 1,
                        {.compression = COMPRESSION_LZW, .description = k == 0 ? "" : fmt::format("number {}", k)});
     };
@@ -68,7 +68,7 @@ TEST(GrowingMovie, a_file_of_a_folder_that_changes_its_size_is_opened_again) {
     EXPECT_EQ(movie->end(), 6);
 }
 
-TEST(GrowingMovie, a_file_that_was_replaced_is_told) {
+TEST(GrowingMovie, a_file_that_was_replaced_is_reported) {
     const test::TemporaryFolder folder;
     const auto path = write_tiff(folder / "m.tif", 4);
     for (const bool replaced : {false, true}) {
@@ -83,7 +83,7 @@ TEST(GrowingMovie, a_file_that_was_replaced_is_told) {
     }
 }
 
-TEST(GrowingMovie, files_of_a_folder_that_change_places_are_told) {
+TEST(GrowingMovie, files_of_a_folder_that_change_places_are_reported) {
     using Folder = test::TemporaryFolder;
     const auto name = [](int k) { return fmt::format("f{}.tif", k); };
     const auto warnings_after = [&](const std::function<void(const Folder&)>& change) {

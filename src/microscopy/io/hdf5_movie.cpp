@@ -22,7 +22,7 @@ constexpr std::size_t max_objects = 10000;
 /// The datasets that can be movies. Links are not followed.
 struct FoundDatasets {
     std::vector<std::string> movies;
-    std::size_t objects = 0;  ///< that were looked at
+    std::size_t objects = 0;  ///< number of examined objects
 };
 
 void look_in(hid_t group, const std::string& path, int depth, FoundDatasets& found) {

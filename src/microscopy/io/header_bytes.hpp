@@ -13,7 +13,7 @@
 
 namespace glint {
 
-/// Up to n bytes of the file; fewer where it ends.
+/// Returns up to n bytes of the file; fewer at its end.
 inline std::string bytes_at(const InputFile& file, std::uint64_t offset, std::uint64_t n) {
     if (offset >= file.size()) return {};
     std::string bytes(std::size_t(std::min(n, file.size() - offset)), '\0');
@@ -33,7 +33,7 @@ T number_at(std::string_view header, std::size_t at, bool big_endian = false) {
     return value;
 }
 
-/// Changes A to Z alone.
+/// Changes only A to Z.
 inline std::string in_lower_case(std::string_view text) {
     std::string out(text);
     for (char& c : out)

@@ -1,4 +1,4 @@
-// Frames that another process may read by itself: where movies say they are.
+// Positions of frames that another process may read directly from the file.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 #include <unistd.h>

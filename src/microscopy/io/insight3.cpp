@@ -24,7 +24,7 @@ constexpr std::size_t insight3_header_bytes = 16, molecule_bytes = 4 * 18;
 
 /// Some molecules of the file, each `molecule_bytes` long.
 struct Molecules {
-    /// In their order.
+    /// In the order of the file.
     enum Word {
         x,
         y,
@@ -123,7 +123,7 @@ class Insight3Table : public TableFile {
             refuse(fmt::format("is cut off: it has {} bytes, an Insight3 list has at least {}", file_.size(),
                                insight3_header_bytes));
         BytesReader reader(header);
-        reader.take(8);  // the version, and the number of frames, which few programs write
+        reader.take(8);  // the version and the number of frames, which few programs write
         const auto status = reader.number<std::int32_t>(), count = reader.number<std::int32_t>();
         const std::uint64_t room = (file_.size() - insight3_header_bytes) / molecule_bytes;
         if (count < 0) refuse(fmt::format("is a damaged Insight3 list: it claims {} molecules; copy it again", count));

@@ -1,4 +1,4 @@
-// Molecule lists of Insight3, written word by word as its layout says.
+// Molecule lists of Insight3, written word by word according to their layout.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -66,7 +66,7 @@ TEST(Insight3, the_first_pixels_centre_is_at_one_and_frames_count_from_one) {
     EXPECT_EQ(warnings.all.size(), 1u);
 }
 
-TEST(Insight3, corrected_positions_categories_and_an_unknown_pixel_size_are_told) {
+TEST(Insight3, corrected_positions_categories_and_an_unknown_pixel_size_are_reported) {
     TemporaryFolder folder;
     Warnings warnings;
     const auto path = folder.write("a.bin", list_of({{21, 31, 0, 1, 1, 20.5f, 31}, {5, 5, 0, 2, 9}}));
@@ -79,7 +79,7 @@ TEST(Insight3, corrected_positions_categories_and_an_unknown_pixel_size_are_told
     EXPECT_TRUE(warnings.contain("`table_pixel_size=160nm`"));
 }
 
-TEST(Insight3, settings_behind_the_molecules_tell_the_movie) {
+TEST(Insight3, settings_after_the_molecules_describe_the_movie) {
     TemporaryFolder folder;
     const std::string settings =
         "<?xml version=\"1.0\"?><xml><settings><pixel_size type=\"float\">107.5</pixel_size></settings><movie>"

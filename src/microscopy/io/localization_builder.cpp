@@ -133,7 +133,7 @@ bool LocalizationBuilder::all_have_numbers() const {
 }
 
 void LocalizationBuilder::settle() {
-    if (rows_ == 0 && find("frame")->size() == 0) return;  // a table without rows has all of its columns
+    if (rows_ == 0 && find("frame")->size() == 0) return;  // a table without rows keeps all columns
     for (std::size_t k = 0; k < columns_.size(); ++k)
         if (columns_[k].counts() && !columns_[k].has_number) drop_column(int(k), "it holds no number in any row");
     for (const char* name : required_columns)

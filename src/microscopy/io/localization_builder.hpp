@@ -13,16 +13,15 @@
 
 namespace glint {
 
-/// Announce the file's columns, and add their values in any order of columns. Then take the rows, in one piece or
-/// in several.
+/// Announce the file's columns and add their values, in any order of columns. Then take the rows in one or several
+/// pieces.
 class LocalizationBuilder {
   public:
     /// `file` is for messages.
     LocalizationBuilder(std::string file, const Warn& warn) : file_(std::move(file)), warn_(warn) {}
 
-    /// A column under Picasso's name or an older alias; another name becomes an `extra` one. The table
-    /// receives value * scale + shift. Returns its number, or -1 when the name is taken already (with a
-    /// warning).
+    /// Adds a column under Picasso's name or an older alias; other names become `extra` columns. The table receives
+    /// value * scale + shift. Returns the column's number, or -1 if the name is already used (with a warning).
     int add_column(const std::string& name, double scale = 1, double shift = 0);
 
     void add_value(int column, double value) {
@@ -44,10 +43,10 @@ class LocalizationBuilder {
             to.doubles[row] = value;
     }
 
-    /// Declares that a column's values are whole numbers: as an `extra` one it is a column of integers.
+    /// Declares that a column's values are whole numbers. If it is an `extra` column, it becomes a column of integers.
     void set_integer(int column) { columns_[std::size_t(column)].is_integer = true; }
 
-    /// Room for so many rows in every column, to be filled by `set_values`: those that were added are kept.
+    /// Makes room for `rows` rows in every column, to be filled by `set_values`; keeps existing rows.
     void resize(std::size_t rows);
     /// Sets `count` rows from `first` on to `value_of(k)`, k from 0. Thread-safe for different rows.
     template <class ValueOf>
@@ -63,43 +62,43 @@ class LocalizationBuilder {
             set(to.doubles.data() + first);
     }
 
-    /// Drops a column with a warning that says `why`.
+    /// Drops a column with a warning that contains the reason `why`.
     void drop_column(int column, const std::string& why);
 
-    /// Whether a column of that name was announced.
+    /// Returns true if a column of that name was announced.
     bool has(const std::string& name) const { return find(name) != nullptr; }
 
-    /// Bytes that a row takes in memory.
+    /// Returns the size of a row in memory.
     std::size_t row_bytes() const;
 
-    /// Throws InputError where no column frame, x or y was announced.
+    /// Throws InputError if no column frame, x or y was announced.
     void require_columns() const;
 
-    /// Scans the present rows for the first number of each known column without one, and for the first frame that
-    /// is not a whole number. Returns whether it found one.
+    /// Scans the present rows for the first number of each known column without one, and for the first frame that is
+    /// not a whole number. Returns true if it found one.
     bool find_numbers();
-    /// Whether a frame was not a whole number: the rows are molecules with mean frames. `frame` is then rounded
-    /// down, and the extra column mean_frame_column holds the values.
+    /// Returns true if a frame was not a whole number: the rows are molecules with mean frames. `frame` is then rounded
+    /// down, and the extra column mean_frame_column contains the values.
     bool has_mean_frames() const { return mean_frames_; }
-    /// Whether all rows must be read to know if has_mean_frames() stays false.
+    /// Returns true if has_mean_frames() may still become true, which only reading all rows can decide.
     bool may_have_mean_frames() const { return !mean_frames_ && find("frame") && !find("frame")->is_integer; }
-    /// Whether each known column has had a number.
+    /// Returns true if each known column has had a number.
     bool all_have_numbers() const;
 
-    /// Drops known columns without a number, after the last row of the file. Throws InputError if frame, x or y is
-    /// one.
+    /// Call it after the last row of the file. Drops known columns without a number. Throws InputError if frame, x or y
+    /// has no number.
     void settle();
 
-    /// The rows that were added since the last call, without those that hold NaN or infinity in a known column. A
-    /// column that has had no number yet counts as missing. Throws InputError for frame numbers that are none.
+    /// Returns the rows added since the last call, without those with NaN or infinity in a known column. A column
+    /// without any number so far counts as missing. Throws InputError for invalid frame numbers.
     Localizations take();
 
-    /// One row of zeros with all columns that were announced and are not dropped.
+    /// Returns one row of zeros with all announced columns that are not dropped.
     Localizations example() const;
 
-    /// What follows are the file's rows from the first on.
+    /// Starts again with the file's first row.
     void restart();
-    /// Warns of the rows left out since then, and of numbers that lost digits.
+    /// Warns of the rows left out since the last restart, and of numbers that lost digits.
     void tell_losses() const;
 
   private:
@@ -107,8 +106,8 @@ class LocalizationBuilder {
         std::string name;
         double scale = 1, shift = 0;
         bool known = false, dropped = false, is_integer = false, has_number = false;
-        bool is_rounded = false;  ///< a value is so large that as a whole number it may have lost digits
-        std::vector<float> Localizations::*target = nullptr;  ///< the float column that it is; else `doubles`
+        bool is_rounded = false;  ///< a value is so large that it may have lost digits as a whole number
+        std::vector<float> Localizations::*target = nullptr;  ///< its float column; null: it is in `doubles`
         std::vector<float> floats;
         std::vector<double> doubles;
 
@@ -129,7 +128,7 @@ class LocalizationBuilder {
     Warn warn_;
     std::vector<Column> columns_;
     bool mean_frames_ = false;
-    std::size_t rows_ = 0, lost_ = 0;  ///< taken so far; left out of these
+    std::size_t rows_ = 0, lost_ = 0;  ///< rows returned so far; rows left out
 };
 
 }  // namespace glint

@@ -1,5 +1,5 @@
-// What a file format of localizations provides: a row of table_formats(), with functions that recognise, open and
-// write it.
+// Interface of a file format of localizations: a row of table_formats(), with functions that recognise, open and write
+// it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -18,12 +18,12 @@
 
 namespace glint {
 
-/// A file being written. `append` receives pieces with the columns of the `like` it was made with.
+/// A file being written. `append` receives pieces with the columns of its `like`.
 struct LocalizationWriter::Format {
     virtual ~Format() = default;
     virtual void append(const Localizations& piece) = 0;
     virtual void close() = 0;
-    /// As LocalizationWriter's.
+    /// See LocalizationWriter.
     virtual std::size_t hidden_rows() const { return 0; }
 };
 
@@ -31,16 +31,15 @@ struct LocalizationWriter::Format {
 struct Target {
     IfExists if_exists = IfExists::replace;
     Warn warn;
-    bool sees_all =
-        false;  ///< `like` has the least and the largest value of each column: integers may be as narrow as these allow
+    bool sees_all = false;  ///< `like` has each column's minimum and maximum: integers may be as narrow as these allow
 };
 
-/// The warning of values that readers would reject.
+/// Returns the warning about values that readers would reject.
 std::string text_of_zeros(const std::filesystem::path& path, std::size_t values);
 
 using FormatWriter = std::unique_ptr<LocalizationWriter::Format>;
 
-/// `like` has at least one row, so that its columns are known. `rows` may be 0 nevertheless.
+/// `like` must have at least one row, so that its columns are known; `rows` may nevertheless be 0.
 FormatWriter write_picasso(const std::filesystem::path& path, const Localizations& like, std::size_t rows,
                            const Target& target);
 FormatWriter write_thunderstorm(const std::filesystem::path& path, const Localizations& like, const Target& target);
@@ -53,17 +52,17 @@ FormatWriter write_smlm_zip(const std::filesystem::path& path, const Localizatio
 FormatWriter write_smlm(const std::filesystem::path& path, const Localizations& like, std::size_t rows,
                         const Target& target);
 
-/// The names of the columns that have values.
+/// Returns the names of the columns that have values.
 std::set<std::string> columns_with_values(const Localizations& table);
-/// Those of them that the format has no place for.
+/// Returns the columns that the format cannot store.
 std::vector<std::string> left_out_of_thunderstorm(const Localizations& like);
 std::vector<std::string> left_out_of_all_columns(const Localizations& like);
-/// For SMAP's CSV and its .mat.
+/// Like left_out_of_thunderstorm(), for SMAP's CSV and its .mat.
 std::vector<std::string> left_out_of_smap(const Localizations& like);
 std::vector<std::string> left_out_of_smlm_zip(const Localizations& like);
 std::vector<std::string> left_out_of_smlm(const Localizations& like);
 
-/// A table in a file, read from its first row to its last, as often as asked. The constructor announces the columns.
+/// A table in a file, read from its first row to its last, as often as needed. The constructor announces the columns.
 struct TableFile {
     TableFile(const std::filesystem::path& file, const Warn& warn_of)
         : path(file), warn(warn_of), builder(file.string(), warn) {}
@@ -72,46 +71,46 @@ struct TableFile {
     TableFile& operator=(const TableFile&) = delete;
 
     virtual void restart() = 0;
-    /// Adds the next rows, at most `most`, to the builder. Returns how many; fewer at the end of the file alone.
+    /// Adds at most `most` next rows to the builder. Returns their number; fewer only at the end of the file.
     virtual std::size_t add_rows(std::size_t most) = 0;
 
     std::filesystem::path path;
     Warn warn;
     LocalizationBuilder builder;
-    std::optional<std::size_t> rows;  ///< in the file; none: not known before they are read
+    std::optional<std::size_t> rows;  ///< number in the file; nullopt: unknown until they are read
     std::size_t likely_rows = 0;      ///< of a text, by its bytes
-    Localizations about;              ///< without rows: what the file says of its movie, and the history
-    bool is_text = false;  ///< only all rows show which columns hold numbers, and which of these whole numbers
-    int first_frame = 0;   ///< by the format: 0, or 1 unless there is a frame 0
-    bool is_first_frame_known = true;     ///< else a warning says what is assumed
-    std::string origin;                   ///< of a text: where its positions are measured from, for that warning
-    std::vector<std::string> tell_apart;  ///< columns of which several values are rows of several measurements
+    Localizations about;              ///< without rows: the file's facts about its movie, and the history
+    bool is_text = false;  ///< only reading all rows shows which columns hold numbers, and which only whole numbers
+    int first_frame = 0;   ///< by the format: 0; or 1, unless there is a frame 0
+    bool is_first_frame_known = true;     ///< otherwise a warning gives the assumed number
+    std::string origin;                   ///< of a text: the origin of its positions, for that warning
+    std::vector<std::string> tell_apart;  ///< several values in such a column are rows of several measurements
     std::vector<std::string> idle;        ///< columns whose absence means the same as one value in all rows
 };
 using OpenTable = std::unique_ptr<TableFile>;
 
-/// `pixel_size_nm`: used if the file has none; 0 if unknown.
+/// Opens Picasso's HDF5. `pixel_size_nm`: used if the file has none; 0 if unknown.
 OpenTable open_picasso(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
 OpenTable open_csv(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn,
                    const TextConventions& text);
 OpenTable open_smlm(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
-/// MATLAB's version 7.3, which is HDF5, and 5 to 7.
+/// Opens SMAP's .mat files: version 7.3, which is HDF5, and 5 to 7.
 OpenTable open_smap_hdf5(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
 OpenTable open_smap_mat5(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
 OpenTable open_smlm_zip(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn,
                         const TextConventions& text);
-/// By content.
+/// Recognises the file by its content.
 bool is_smap_mat5(const std::filesystem::path& path);
 bool is_smlm_zip(const std::filesystem::path& path);
 
-/// What a file shows of its format.
+/// The parts of a file by which its format is recognised.
 struct TableContent {
     const std::filesystem::path& path;
-    hid_t hdf5;                  ///< the open file; negative: it is no HDF5
+    hid_t hdf5;                  ///< the open file; negative: not an HDF5 file
     std::string_view beginning;  ///< its first bytes, 4096 at most
 };
 
-/// A format of tables. One more is a file that defines it, and a line in table_formats.cpp.
+/// A format of tables. To add one, write a file that defines it, and add a line to table_formats.cpp.
 struct TableFormat {
     const char* name;
     std::vector<std::string> endings;  ///< the default first
@@ -119,29 +118,29 @@ struct TableFormat {
     OpenTable (*open)(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn,
                       const TextConventions& text);
 
-    // Null in formats that are only read.
+    // Null for formats that are only read.
     FormatWriter (*write)(const std::filesystem::path& path, const Localizations& like, std::size_t rows,
                           const Target& target) = nullptr;
     std::vector<std::string> (*left_out)(const Localizations& like) = nullptr;  ///< null: it holds all columns
-    const char* cannot_hold = "";                                               ///< the same for a person
-    const char* companion = "";  ///< ending of the second file that is written
-    bool in_one_pass = false;    ///< its writer needs neither the number of rows nor their range
+    const char* cannot_hold = "";  ///< what it cannot hold, in words for a message
+    const char* companion = "";    ///< ending of the second file that is written
+    bool in_one_pass = false;      ///< its writer needs neither the number of rows nor their range
     std::vector<std::string> (*history)(const std::filesystem::path& path,
-                                        hid_t hdf5) = nullptr;  ///< null: it has no place
+                                        hid_t hdf5) = nullptr;  ///< null: not supported
 };
 const std::vector<TableFormat>& table_formats();
 
-constexpr double any_pixel_nm = 100;  ///< where lengths are not looked at
-/// TableFormat::history of a format whose file is opened for it.
+constexpr double any_pixel_nm = 100;  ///< if lengths are not used
+/// Implements TableFormat::history for a format whose file must be opened to read it.
 template <auto open>
 std::vector<std::string> history_in(const std::filesystem::path& path, hid_t) {
     return open(path, any_pixel_nm, {}, {})->about.history;
 }
 
-/// As localization_format().
+/// See localization_format().
 const TableFormat& written_format(const std::filesystem::path& path);
 
-/// Any of them, recognised by content.
+/// Opens a table of any format, recognised by its content.
 OpenTable open_table(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn,
                      const TextConventions& text = {});
 

@@ -1,4 +1,4 @@
-// Detects the format of a file, and does the writing that all formats share.
+// Detects a file's format, and contains the parts of writing that all formats share.
 // SPDX-License-Identifier: MIT
 #include "glint/localization_io.hpp"
 
@@ -29,7 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// In any case: Windows and cameras like .HDF5 and .CSV.
+/// Ignores case: Windows and cameras prefer .HDF5 and .CSV.
 bool ends_with(const std::string& text, std::string_view end) {
     const auto same = [](unsigned char a, unsigned char b) { return std::tolower(a) == b; };
     return text.size() > end.size() &&
@@ -41,12 +41,12 @@ struct Ending {
     const TableFormat* format = nullptr;
 };
 
-/// ".smlm.h5" is longer than ".h5".
+/// Prefers the longest ending: ".smlm.h5" to ".h5".
 Ending longest_ending(const fs::path& path) {
     const std::string name = path.filename().string();
     Ending longest;
     for (const TableFormat& format : table_formats())
-        for (const std::string& ending : format.endings)  // of two formats with the same one, the first
+        for (const std::string& ending : format.endings)  // if two formats share an ending, the first one
             if (ending.size() > longest.text.size() && ends_with(name, ending)) longest = {ending, &format};
     return longest;
 }
@@ -74,7 +74,7 @@ void require_file(const fs::path& path) {
     if (fs::file_size(path, failed) == 0) throw InputError(fmt::format("{} is empty", path.string()));
 }
 
-/// An open file, and what of it is compared with the formats.
+/// An open file, and the parts of it that are compared with the formats.
 struct Content {
     explicit Content(const fs::path& file) : path(file) {
         if (H5Fis_hdf5(file.c_str()) > 0) hdf5 = hdf5::open_file(file);
@@ -91,7 +91,7 @@ struct Content {
     std::string beginning;
 };
 
-/// The format of a file. Throws InputError if it is none.
+/// Returns the format of a file. Throws InputError if there is none.
 const TableFormat& format_of(const Content& content) {
     for (const TableFormat& format : table_formats())
         if (format.is(content.view())) return format;
@@ -139,7 +139,7 @@ std::vector<std::size_t> telling_rows(const Localizations& table) {
     return {rows.begin(), rows.end()};
 }
 
-/// A table without rows has no columns either; its file gets those that every reader requires.
+/// A table without rows has no columns either. Its file gets the columns that every reader requires.
 Localizations prototype_of(Localizations like) {
     if (like.size() > 0) return like;
     like.frame = {0};
@@ -181,7 +181,7 @@ void tell_of_lost_columns(const fs::path& path, const Localizations& like, const
 
 constexpr std::size_t max_gathered = 1 << 19;  ///< rows; some forty megabytes
 
-/// Checks what the formats rely on, then forwards to one of them. Joins small pieces, so that there is work for all
+/// Checks the formats' preconditions, then forwards to one of them. Joins small pieces, so that there is work for all
 /// threads.
 class Checked : public LocalizationWriter::Format {
   public:
@@ -220,7 +220,7 @@ class Checked : public LocalizationWriter::Format {
     FormatWriter format_;
     fs::path path_;
     std::set<std::string> columns_;
-    std::size_t rows_, written_ = 0;  ///< announced; come
+    std::size_t rows_, written_ = 0;  ///< rows announced; rows received
     Localizations gathered_;          ///< small pieces, not yet forwarded
 };
 
@@ -282,7 +282,7 @@ std::vector<std::string> read_history(const fs::path& path) {
     const auto& formats = table_formats();
     const auto format =
         std::find_if(formats.begin(), formats.end(), [&](const TableFormat& one) { return one.is(content.view()); });
-    // Any text passes for the last one, a CSV.
+    // Any text is accepted as a CSV, the last format.
     const auto is_ours = [&] {
         return longest_ending(path).format == &*format &&
                content.beginning.substr(0, content.beginning.find('\n')).find("frame") != std::string::npos;

@@ -1,4 +1,4 @@
-// Localizations through files of any format: what is written is read again, and errors are reported.
+// Localizations through files of any format: written tables can be read again, and errors are reported.
 // SPDX-License-Identifier: MIT
 #include "glint/localization_io.hpp"
 
@@ -37,8 +37,8 @@ TEST(LocalizationIo, the_same_input_gives_the_same_bytes_however_it_is_cut) {
     EXPECT_EQ(read_bytes(folder / "whole.yaml"), read_bytes(folder / "pieces.yaml"));
 }
 
-// The warning names the columns that do not come back, and no others.
-TEST(LocalizationIo, columns_that_a_format_has_no_place_for_are_told) {
+// The warning names exactly the columns that are not restored.
+TEST(LocalizationIo, columns_that_a_format_has_no_place_for_are_reported) {
     TemporaryFolder folder;
     const Localizations in = full_table(50);
     for (const std::string name : {"a.hdf5", "a.csv", "a.smlm.h5", "a.all.csv", "a.smap.csv", "a_sml.mat", "a.smlm"}) {
@@ -80,8 +80,8 @@ TEST(LocalizationIo, columns_that_a_format_has_no_place_for_are_told) {
     EXPECT_TRUE(none.all.empty()) << "the mean of lpx and lpy is both";
 }
 
-// What a reader takes for another column is left out, so that it changes no frame and no other column.
-TEST(LocalizationIo, columns_whose_names_mean_another_in_a_format_are_told) {
+// Columns that a reader would take for other columns are left out, so that no frame and no other column changes.
+TEST(LocalizationIo, columns_whose_names_mean_another_in_a_format_are_reported) {
     TemporaryFolder folder;
     Localizations in;
     in.frame = {0, 1, 2}, in.x_px = in.y_px = {1, 2, 3}, in.sx_px = in.sy_px = {1.3f, 1.3f, 1.3f};
@@ -105,7 +105,7 @@ TEST(LocalizationIo, columns_whose_names_mean_another_in_a_format_are_told) {
     }
 }
 
-// Without it, rows of failed fits could not be distinguished.
+// Without `status`, rows of failed fits could not be distinguished.
 TEST(LocalizationIo, status_is_in_every_format_also_with_a_given_width) {
     TemporaryFolder folder;
     Localizations in;
@@ -151,7 +151,7 @@ TEST(LocalizationIo, integers_stay_integers_in_every_format) {
     Localizations in = full_table(40);
     in.extra["wide"] = {std::vector<double>(40, 3e9), true};
     in.extra["widest"] = {std::vector<double>(40, -9007199254740991.0), true};
-    in.extra["dataset"].is_integer = in.extra["track_id"].is_integer = true;  // SMLMAnalysis' own
+    in.extra["dataset"].is_integer = in.extra["track_id"].is_integer = true;  // columns of SMLMAnalysis
     for (int k = 0; k < 40; ++k) {
         in.extra["dataset"].values.push_back(1 + k % 3);
         in.extra["track_id"].values.push_back(k / 2);
@@ -159,9 +159,9 @@ TEST(LocalizationIo, integers_stay_integers_in_every_format) {
     for (const char* name : {"a.hdf5", "a.csv", "a.smlm.h5"}) {
         write_localizations(folder / name, in);
         auto out = read_localizations(folder / name, {}, 107.5).extra;
-        out.erase("chi2"), out.erase("bkgstd");  // ThunderSTORM's own
+        out.erase("chi2"), out.erase("bkgstd");  // columns of ThunderSTORM
         EXPECT_EQ(out, in.extra) << name;
-        LocalizationWriter pieces(folder / name, in, 80);  // which cannot know how large the others are
+        LocalizationWriter pieces(folder / name, in, 80);  // does not know how many other pieces follow
         pieces.append(in);
         in.extra["track"].values[7] = 5e9;
         pieces.append(in);
@@ -182,7 +182,7 @@ TEST(LocalizationIo, whole_numbers_in_a_text_are_integers_unless_one_is_not) {
         EXPECT_EQ(table.extra.at(name).is_integer, is_integer) << name;
 }
 
-TEST(LocalizationIo, integers_that_doubles_do_not_hold_are_told) {
+TEST(LocalizationIo, integers_that_doubles_do_not_hold_are_reported) {
     TemporaryFolder folder;
     Warnings warnings;
     const auto path = folder.write("a.csv", "frame,x [nm],y [nm],key\n1,50,50,9007199254740993\n");
@@ -240,7 +240,7 @@ TEST(LocalizationIo, other_columns_keep_nan_and_infinity) {
     Localizations in = full_table(6);
     for (const char* name : {"molecule", "net_gradient", "group", "chi2"})
         in.extra[name].values = {std::nan(""), 1.5, infinity, -infinity, std::nan(""), 2};
-    in.extra["track"].values = {std::nan(""), 1, infinity, -infinity, std::nan(""), 2};  // said to be of integers
+    in.extra["track"].values = {std::nan(""), 1, infinity, -infinity, std::nan(""), 2};  // declared as integers
     for (const char* name : {"a.hdf5", "a.csv", "a.smlm.h5"}) {
         Warnings warnings;
         write_localizations(folder / name, in, warnings.sink());
@@ -296,7 +296,7 @@ TEST(LocalizationIo, nothing_is_left_of_what_was_not_closed) {
     EXPECT_HAS(message_of<OutputError>([&] { write_localizations(folder / "no/a.hdf5", in); }), "mkdir -p");
 }
 
-TEST(LocalizationIo, a_full_disk_is_told_and_leaves_the_older_file) {
+TEST(LocalizationIo, a_full_disk_is_reported_and_leaves_the_older_file) {
     TemporaryFolder folder;
     write_localizations(folder / "a.hdf5", full_table(10));
     const std::string before = read_bytes(folder / "a.hdf5");

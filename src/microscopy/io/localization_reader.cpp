@@ -1,4 +1,4 @@
-// Reads tables in pieces. Facts that need all rows are found before the first piece is returned.
+// Reads tables in pieces. Values that depend on all rows are found before the first piece is returned.
 // SPDX-License-Identifier: MIT
 #include "glint/localization_reader.hpp"
 
@@ -21,13 +21,13 @@ namespace {
 
 constexpr std::size_t everything = std::numeric_limits<std::size_t>::max();
 
-/// Facts of all rows together.
+/// Values that depend on all rows.
 struct Survey {
     std::size_t rows = 0;
     float x_end = 0, y_end = 0;
     std::uint32_t first_frame = std::numeric_limits<std::uint32_t>::max(), last_frame = 0;
     std::map<std::string, std::optional<double>> idle,
-        tell_apart;  ///< the value that is in all rows so far; none: there are several
+        tell_apart;  ///< the common value of all rows so far; nullopt: there are several
 
     void add(const Localizations& piece) {
         rows += piece.size();
@@ -79,7 +79,8 @@ struct LocalizationReader::State {
         adjust(like);
     }
 
-    /// A text, which takes ten times as long to read, is kept up to four times the size of a piece.
+    /// Returns the number of rows of a piece. A text takes ten times as long to read, so one of up to four pieces is
+    /// read in one piece.
     std::size_t rows_of_piece(std::size_t bytes) const {
         constexpr std::size_t longer = 4;
         if (bytes == everything) return everything;
@@ -98,8 +99,8 @@ struct LocalizationReader::State {
                             file->path.string(), *file->rows, needed / 1e9, available / 1e9));
     }
 
-    /// Reads all rows, or only the first if these suffice. False: a column had its first number late, so that
-    /// earlier rows were scanned as if it were missing.
+    /// Reads all rows, or only the first if these suffice. Returns false if a column's first number came late: earlier
+    /// rows were then scanned as if the column were missing.
     bool survey_rows() {
         restart();
         survey = {};
@@ -139,7 +140,7 @@ struct LocalizationReader::State {
         return file->builder.take();
     }
 
-    /// Whether frames count from 1, by what the user, the format or the rows say.
+    /// Returns true if frames count from 1, according to the user, the format or the rows.
     bool begins_at_one() const {
         const std::string name = file->path.string();
         const auto warn = [&](const std::string& what) {
@@ -233,7 +234,7 @@ struct LocalizationReader::State {
         try {
             rows = file->add_rows(most);
         } catch (const InputError&) {
-            unchanged.require();  // the likelier reason
+            unchanged.require();  // a change of the file is the likelier reason
             throw;
         }
         unchanged.require();
@@ -242,7 +243,7 @@ struct LocalizationReader::State {
         return rows;
     }
 
-    /// After the last row. Always true.
+    /// Called after the last row. Always returns true.
     bool finish_pass() {
         if (!rows_in_file) file->builder.tell_losses();
         if (rows_in_file.value_or(rows_read) != rows_read) unchanged.throw_changed();
@@ -258,7 +259,7 @@ struct LocalizationReader::State {
     std::optional<std::size_t> rows_in_file;
     Survey survey;
     Localizations like;
-    bool is_whole = false, frames_begin = false;  ///< like has all rows; frames count from 1
+    bool is_whole = false, frames_begin = false;  ///< `like` has all rows; frames count from 1
 };
 
 LocalizationReader::LocalizationReader(const std::filesystem::path& path, const Warn& warn, const PieceOptions& options)

@@ -1,4 +1,4 @@
-// Tables read in pieces are the tables that are read whole.
+// Tables read in pieces equal tables read as a whole.
 // SPDX-License-Identifier: MIT
 #include "glint/localization_reader.hpp"
 
@@ -45,7 +45,8 @@ Localizations read_both_ways(const std::filesystem::path& path) {
     return whole;
 }
 
-/// Lines of frame, x, y, photons and another column: `line(k)` for each row but the first 200, which are plain.
+/// Writes lines of frame, x, y, photons and another column: `line(k)` for each row except the first 200, which are
+/// plain.
 std::filesystem::path write_csv(const TemporaryFolder& folder, const std::function<std::string(int)>& line,
                                 const char* header = "frame,x [nm],y [nm],intensity [photon],other\n") {
     std::string text = header;
@@ -78,7 +79,7 @@ TEST(LocalizationReader, the_size_of_a_movie_is_taken_from_all_rows) {
 
 TEST(LocalizationReader, what_only_later_rows_of_a_text_tell_holds_for_all) {
     TemporaryFolder folder;
-    // Photons are known only later, so that the first rows have a hole; the other column is whole.
+    // Photons are known only later, so the first rows lack them. The other column is complete.
     const Localizations holes = read_both_ways(write_csv(folder, [](int) { return "8,300,215,500,4\n"; }));
     EXPECT_EQ(holes.size(), 800u);
     EXPECT_EQ(holes.frame.front(), 7u);
@@ -124,11 +125,11 @@ TEST(LocalizationReader, lines_beyond_the_first_megabytes_are_read_as_those_befo
     EXPECT_TRUE(table.extra.at("whole").is_integer);
     EXPECT_FALSE(table.extra.at("mixed").is_integer);
     EXPECT_FALSE(table.extra.contains("late"));
-    // Counts the lines before: the header, the rows and a blank line per thousand.
+    // The line number includes the header, the rows and a blank line per thousand rows.
     EXPECT_TRUE(warnings.contain("column late is left out: \"word\" in line 290292 is no number"));
 }
 
-TEST(LocalizationReader, the_first_of_several_errors_is_told) {
+TEST(LocalizationReader, the_first_of_several_errors_is_reported) {
     TemporaryFolder folder;
     std::string text = "frame,x [nm],y [nm]\n";
     for (int k = 0; k < 20'000; ++k) text += k == 15'000 ? "1,2\n" : k == 9'000 ? "1,2,x\n" : "1,2,3\n";
@@ -167,7 +168,7 @@ TEST(LocalizationReader, a_stop_between_pieces_leaves_no_file) {
     LocalizationReader reader(folder / "a.hdf5", {}, options);
     int pieces = 0;
     ChangedTable stopping(reader, [&](const Localizations& piece, std::size_t) {
-        stop = ++pieces == 40;  // of 1, and twice 25: in the second pass, which writes
+        stop = ++pieces == 40;  // 1 + 25 + 25 pieces: the 40th is in the second pass, which writes
         return piece;
     });
     EXPECT_THROW(write_localizations(folder / "b.hdf5", stopping), Cancelled);

@@ -1,4 +1,4 @@
-// Movies in MATLAB files of version 7.3: storage, chunks of several frames, files that do not keep what they claim.
+// Movies in MATLAB files of version 7.3: storage, chunks of several frames, files with false claims.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ void write_dataset(hid_t file, const Dataset& dataset, const std::vector<std::ui
     ASSERT_GE(H5Dwrite(made, H5T_NATIVE_UINT16, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers.data()), 0);
 }
 
-/// As MATLAB writes it: 512 bytes of a header of its own, behind which HDF5 begins.
+/// Writes a file as MATLAB does: a header of 512 bytes, followed by HDF5.
 std::filesystem::path write_mat(const TemporaryFolder& folder, const std::vector<Dataset>& datasets,
                                 const std::vector<std::uint16_t>& numbers) {
     const auto path = folder / "movie.mat";
@@ -57,7 +57,7 @@ std::filesystem::path write_mat(const TemporaryFolder& folder, const std::vector
 
 const auto counts = counting<std::uint16_t>(5 * 4 * 3, 513);
 
-/// Columns of three pixels, to rows of four.
+/// Converts columns of three pixels to rows of four.
 template <class Read>
 std::vector<Read> rows_first() {
     std::vector<Read> out(counts.size());
@@ -119,7 +119,7 @@ TEST(Mat73Movie, chunks_that_are_not_stored_are_dark) {
         const Handle memory(H5Screate_simple(3, one, nullptr));
         ASSERT_GE(H5Dwrite(sparse, H5T_NATIVE_UINT16, memory, space, H5P_DEFAULT, counts.data()), 0);
     }
-    // 6 frames of 24 bytes where 24 are stored: within what a packed dataset may claim.
+    // Claims 6 frames of 24 bytes, of which 24 are stored: within what a packed dataset may claim.
     const auto movie = open_movie(path);
     EXPECT_EQ(pixels<std::uint16_t>(*movie, 0, 1)[0], 513);
     EXPECT_EQ(pixels<std::uint16_t>(*movie, 5, 1), std::vector<std::uint16_t>(12, 0));
@@ -150,7 +150,7 @@ TEST(Mat73Movie, says_what_it_does_not_read) {
     expect_error<InputError>([&] { open_movie(bare); }, {"bare.mat", "HDF5"});
 }
 
-TEST(Mat73Movie, a_chunk_that_is_damaged_later_is_told_with_its_frame) {
+TEST(Mat73Movie, a_chunk_that_is_damaged_later_is_reported_with_its_frame) {
     const TemporaryFolder folder;
     const auto path = write_mat(folder, {{.chunk = {2, 4, 3}, .deflates = true}}, counts);
     const auto movie = open_movie(path);

@@ -18,16 +18,16 @@ namespace {
 
 constexpr std::uint64_t mat_header_bytes = 128, tag_bytes = 8;
 constexpr std::size_t array_header_bytes = 4096;  // of a variable, which has a name of at most 63 characters
-constexpr std::size_t most_arrays = 100000;
+constexpr std::size_t max_arrays = 100000;
 enum Type : std::uint32_t { mi_int8 = 1, mi_int32 = 5, mi_uint32 = 6, mi_matrix = 14, mi_compressed = 15 };
 
-/// A tag, with its bytes or in front of them.
+/// A tag with the data in it or after it.
 struct Element {
     std::uint32_t type = 0;
     std::uint64_t bytes = 0, first_byte = 0, next = 0;
 };
 
-/// The element at byte `at`. Those of at most four bytes may have them in the tag.
+/// Returns the element at byte `at`. Elements of at most four bytes may be in the tag.
 Element element_at(std::string_view text, std::uint64_t at, bool big_endian) {
     const auto word = number_at<std::uint32_t>(text, std::size_t(at), big_endian);
     if (word >> 16) return {word & 0xffff, word >> 16, at + 4, at + tag_bytes};
@@ -51,8 +51,8 @@ std::optional<StoredPixel> stored_as(std::uint32_t type) {
     }
 }
 
-/// Classes 6 to 15 are numbers. The class counts, not the stored type, so that the parts of a movie have the same
-/// type.
+/// Classes 6 to 15 are numbers. The class determines the type, not how values are stored, so that all parts of a movie
+/// have the same type.
 std::optional<PixelType> type_of(int array_class, StoredPixel stored) {
     if (array_class < 6 || array_class > 15) return std::nullopt;
     if (array_class == 9 && stored == StoredPixel::uint8) return PixelType::uint8;
@@ -60,7 +60,7 @@ std::optional<PixelType> type_of(int array_class, StoredPixel stored) {
     return array_class == 11 && fits ? PixelType::uint16 : PixelType::float32;
 }
 
-/// The variable whose mi_matrix begins the text; nothing for what is none, or has another order.
+/// Returns the variable whose mi_matrix begins the text; nullopt if it is invalid, or has another byte order.
 std::optional<MatArray> parse_array(std::string_view text, bool big_endian) {
     const auto next = [&](std::uint64_t at) { return element_at(text, at, big_endian); };
     if (next(0).type != mi_matrix) return std::nullopt;
@@ -85,7 +85,7 @@ std::optional<MatArray> parse_array(std::string_view text, bool big_endian) {
     return array;
 }
 
-/// The first bytes that a zlib stream unpacks to.
+/// Returns the first bytes of an unpacked zlib stream.
 std::string unpacked_header(std::string packed) {
     std::string out(array_header_bytes, '\0');
     z_stream stream{};
@@ -94,7 +94,7 @@ std::string unpacked_header(std::string packed) {
     stream.avail_in = uInt(packed.size());
     stream.next_out = reinterpret_cast<Bytef*>(out.data());
     stream.avail_out = uInt(out.size());
-    (void)inflate(&stream, Z_SYNC_FLUSH);  // a stream that is damaged ends early
+    (void)inflate(&stream, Z_SYNC_FLUSH);  // a damaged stream ends early
     out.resize(out.size() - stream.avail_out);
     inflateEnd(&stream);
     return out;
@@ -126,14 +126,14 @@ std::string listed(const std::vector<MatArray>& arrays) {
     return out.empty() ? "none" : fmt::format("{}", fmt::join(out, ", "));
 }
 
-/// A matrix's header, which has no mark: five numbers that are in narrow ranges, and a name.
+/// Recognises a matrix's header, which has no signature, by five numbers in narrow ranges and a name.
 bool begins_like_mat4(const InputFile& file) {
     constexpr std::size_t header_numbers = 20, longest_name = 64;
     const std::string header = bytes_at(file, 0, header_numbers + longest_name);
     if (header.size() <= header_numbers) return false;
     for (const bool big_endian : {false, true}) {
         const auto number = [&](std::size_t at) { return number_at<std::uint32_t>(header, at, big_endian); };
-        const std::uint32_t type = number(0), name_bytes = number(16);  // thousands, hundreds, tens, ones of the type
+        const std::uint32_t type = number(0), name_bytes = number(16);  // each digit of the type is a code
         const bool known =
             type / 1000 == std::uint32_t(big_endian) && type / 100 % 10 == 0 && type / 10 % 10 <= 5 && type % 10 <= 2;
         if (known && number(12) <= 1 && name_bytes >= 2 && name_bytes <= longest_name &&
@@ -153,7 +153,7 @@ std::string MatArray::described() const {
 MatArray movie_of(const std::vector<MatArray>& arrays, const std::string& name) {
     std::vector<MatArray> movies;
     for (MatArray array : arrays) {
-        // As immovie and montage want it: (height, width, 1, frames).
+        // The order of immovie and montage: (height, width, 1, frames).
         while (array.dimensions.size() > 3 &&
                std::find(array.dimensions.begin() + 2, array.dimensions.end(), 1) != array.dimensions.end())
             array.dimensions.erase(std::find(array.dimensions.begin() + 2, array.dimensions.end(), 1));
@@ -197,9 +197,9 @@ MatFile read_mat(const InputFile& file) {
         const std::uint64_t bytes = number_at<std::uint32_t>(tag, 4, mat.big_endian);
         if (const auto array = read_array(file, {type, bytes, at + tag_bytes, 0}, mat.big_endian))
             mat.arrays.push_back(*array);
-        if (mat.arrays.size() > most_arrays)
+        if (mat.arrays.size() > max_arrays)
             throw InputError(
-                fmt::format("{}: has more than {} variables: save the movie alone", file.name(), most_arrays));
+                fmt::format("{}: has more than {} variables: save the movie alone", file.name(), max_arrays));
         at += tag_bytes + (type == mi_compressed ? bytes : (bytes + 7) / 8 * 8);
     }
     return mat;

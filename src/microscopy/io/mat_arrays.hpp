@@ -1,4 +1,4 @@
-// The variables of a MATLAB file of version 5 to 7 (.mat): what they are, and where their numbers lie.
+// The variables of a MATLAB file of version 5 to 7 (.mat): their types, and the positions of their numbers.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -33,7 +33,8 @@ struct MatArray {
     std::string described() const;
 };
 
-/// The only array that can be a movie. Throws InputError that lists all of `arrays`, or those that can be.
+/// Returns the only array that can be a movie. Otherwise throws InputError that lists all `arrays`, or those that can
+/// be.
 MatArray movie_of(const std::vector<MatArray>& arrays, const std::string& file);
 
 struct MatFile {
@@ -49,7 +50,7 @@ void refuse_mat4(const InputFile& file);
 /// Reads only the variables' headers. A truncated variable is the last. Throws InputError if there are too many.
 MatFile read_mat(const InputFile& file);
 
-/// `array` is of (height, width, frames), one of those of the file. Throws InputError.
+/// `array`: one of the file's arrays, with the dimensions (height, width, frames). Throws InputError.
 std::unique_ptr<Movie> movie_of_array(const std::filesystem::path& path, const MatArray& array, bool big_endian);
 
 }  // namespace glint

@@ -24,7 +24,7 @@
 namespace glint {
 namespace {
 
-/// A dataset of the file's root that may be looked at; invalid for links, groups and what is damaged.
+/// Returns a dataset of the file's root; invalid for links, groups and damaged objects.
 hdf5::Handle dataset_of(hid_t file, const std::string& name) {
     H5L_info_t link;
     if (H5Lget_info(file, name.c_str(), &link, H5P_DEFAULT) < 0 || link.type != H5L_TYPE_HARD) return {};
@@ -33,7 +33,7 @@ hdf5::Handle dataset_of(hid_t file, const std::string& name) {
     return hdf5::Handle(H5Dopen2(file, name.c_str(), H5P_DEFAULT));
 }
 
-/// Not a mask, nor text: both are stored as whole numbers.
+/// Returns false for masks and text, which are also stored as whole numbers.
 bool holds_numbers(hid_t dataset) {
     const std::string matlab_class = hdf5::read_string_attribute(dataset, "MATLAB_class").value_or("");
     return matlab_class != "logical" && matlab_class != "char";
@@ -66,7 +66,8 @@ std::unique_ptr<Movie> open_mat73(const std::filesystem::path& path) {
     return hdf5::movie_of_dataset(path, dataset, array.name, true);
 }
 
-int edge_px(std::int64_t px) { return int(std::clamp<std::int64_t>(px, -1, 65536)); }  // others are refused later
+// larger sizes are rejected later
+int edge_px(std::int64_t px) { return int(std::clamp<std::int64_t>(px, -1, 65536)); }
 
 void check_bytes(const MatArray& array, std::uint64_t expected, const std::string& name) {
     if (array.bytes != expected)
@@ -98,9 +99,9 @@ std::unique_ptr<Movie> movie_of_array(const std::filesystem::path& path, const M
     frames.columns_first = true;
     frames.first_byte = array.first_byte;
     if (frames.info.height > 0 && frames.info.width > 0 && frames.info.frames > 0)
-        check_bytes(array,
-                    std::uint64_t(frames.info.height) * frames.info.width * frames.info.frames * bytes_of(array.stored),
-                    path.string());
+        check_bytes(
+            array, std::uint64_t(frames.info.height) * frames.info.width * frames.info.frames * num_bytes(array.stored),
+            path.string());
     if (array.packed_bytes)
         frames.source =
             std::make_shared<PackedBytes>(path, array.packed_at, array.packed_bytes, array.first_byte + array.bytes);

@@ -99,7 +99,7 @@ TEST(MatMovie, reads_all_classes_as_they_are_stored) {
 TEST(MatMovie, the_class_says_the_type_where_fewer_bytes_are_stored) {
     reads_class<std::uint8_t, std::uint16_t>(as_uint16, 2);
     reads_class<std::uint16_t, float>(as_double, 4);
-    reads_class<float, float>(as_uint16, 7);  // nobody's, but safe
+    reads_class<float, float>(as_uint16, 7);  // no program writes it, but it is safe
 }
 
 TEST(MatMovie, unpacks_what_is_packed) {
@@ -111,7 +111,7 @@ TEST(MatMovie, unpacks_what_is_packed) {
 
 TEST(MatMovie, packed_frames_are_read_in_any_order) {
     const TemporaryFolder folder;
-    const int height = 100, width = 128, frames = 900;  // 23 MB: several places where reading begins
+    const int height = 100, width = 128, frames = 900;  // 23 MB, with several restart points
     std::vector<std::uint16_t> numbers(std::size_t(height) * width * frames);
     std::uint32_t random = 1;
     for (auto& number : numbers) number = std::uint16_t((random = random * 1664525 + 1013904223) >> 20);
@@ -160,7 +160,7 @@ TEST(MatMovie, takes_one_pixel_and_wide_frames) {
     EXPECT_EQ(pixels<std::uint16_t>(*wide), row);
 }
 
-TEST(MatMovie, truncated_file_gives_its_whole_frames) {
+TEST(MatMovie, truncated_file_has_its_complete_frames) {
     const TemporaryFolder folder;
     const std::string plain = header() + matrix(Array{}, counts);
     const auto movie = opened(folder, plain.substr(0, plain.size() - 5));

@@ -12,7 +12,7 @@
 
 namespace glint {
 
-/// The whole text as a number of this type; nothing for other texts, for one out of range, infinity or NaN.
+/// Parses the whole text as a number of this type. Nullopt for other texts, out of range, infinity or NaN.
 template <class T>
 std::optional<T> number_of(std::string_view text) {
     if (text.starts_with('+')) text.remove_prefix(1);
@@ -22,20 +22,20 @@ std::optional<T> number_of(std::string_view text) {
     return value;
 }
 
-/// The same for a quantity that is above 0 if it is known.
+/// Like number_of(), for a quantity that must be positive.
 inline std::optional<double> positive_number_of(std::string_view text) {
     const auto value = number_of<double>(text);
     return value && *value > 0 ? value : std::nullopt;
 }
 
-/// Nanometres in one of `unit`, as ImageJ, OME, ThunderSTORM and people write it; nothing for other words.
+/// Returns the nanometres in one `unit`, as ImageJ, OME, ThunderSTORM and people write it; nullopt for other words.
 std::optional<double> nm_of_unit(std::string_view unit);
 
 /// Sets the movie's pixel size. Adds a warning if pixels are not square. A size outside smallest_pixel_nm to
-/// largest_pixel_nm is not calibrated, and sets none.
+/// largest_pixel_nm counts as not calibrated and is ignored.
 void set_pixel_size(double width_nm, double height_nm, MovieInfo& info);
 
-/// Pixels along an edge of a movie's frame; a larger one is an error.
+/// Maximum number of pixels along an edge of a movie's frame.
 inline constexpr int largest_edge_px = 65535;
 
 }  // namespace glint

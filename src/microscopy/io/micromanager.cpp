@@ -1,4 +1,4 @@
-// Takes from Micro-Manager's JSON what it really says.
+// Extracts facts from Micro-Manager's JSON, without guessing.
 // SPDX-License-Identifier: MIT
 #include "io/micromanager.hpp"
 
@@ -10,7 +10,7 @@
 namespace glint {
 namespace {
 
-constexpr std::size_t largest_json_bytes = 16 << 20;  // parsed, it takes ten times as much
+constexpr std::size_t largest_json_bytes = 16 << 20;  // when parsed, it needs ten times the memory
 
 nlohmann::json object_in(const std::string& json) {
     if (json.size() > largest_json_bytes) return nullptr;

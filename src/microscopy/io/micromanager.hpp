@@ -1,4 +1,4 @@
-// What Micro-Manager's JSON says of a movie, in TIFFs and in NDTiff.
+// Facts about a movie in Micro-Manager's JSON, in TIFFs and in NDTiff.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,10 +14,10 @@ struct MicroManagerFacts {
     std::string camera;                   ///< Core-Camera, else Camera
 };
 
-/// Reads a plane's metadata. All is empty if the text is no JSON object.
+/// Reads a plane's metadata. All facts are empty if the text is not a JSON object.
 MicroManagerFacts read_micromanager(const std::string& json);
 
-/// Returns ChNames of the summary metadata; empty if it has no list of texts.
+/// Returns ChNames of the summary metadata; empty if there is no list of texts.
 std::vector<std::string> micromanager_channels(const std::string& json);
 
 }  // namespace glint

@@ -31,10 +31,10 @@ constexpr std::uint64_t longest_npy_header = 1 << 16, largest_record = 1 << 16;
 /// Numbers of one kind in a record.
 struct RecordField {
     std::string name;
-    char kind = 'V';          ///< of NumPy: b, i, u, f; V: bytes without meaning
+    char kind = 'V';          ///< as in NumPy: b, i, u, f; V: bytes without meaning
     std::uint64_t bytes = 0;  ///< of a number
     bool is_big_endian = false;
-    std::uint64_t count = 1;           ///< numbers, one after the other
+    std::uint64_t count = 1;           ///< adjacent numbers
     std::uint64_t at = 0, stride = 0;  ///< in the record; from one iteration to the next
     std::uint64_t repeats = 1;         ///< iterations
 };
@@ -44,7 +44,7 @@ class RecordHeader {
   public:
     RecordHeader(std::string_view text, std::string file) : text_(text), file_(std::move(file)) { parse(); }
 
-    std::vector<RecordField> fields;  ///< of a nested record `itr`, its own: "itr.loc"
+    std::vector<RecordField> fields;  ///< names of fields in a nested record `itr` begin with its name: "itr.loc"
     std::uint64_t record_bytes = 0, rows = 0;
 
     const RecordField* find(std::string_view name) const {
@@ -89,7 +89,7 @@ class RecordHeader {
         text_.remove_prefix(std::size_t(rest - text_.data()));
         return value;
     }
-    /// The product of (3,) or 3; `dimensions`: how many numbers.
+    /// Returns the product of (3,) or 3. `dimensions` receives the number of factors.
     std::uint64_t shape(int& dimensions) {
         constexpr std::uint64_t most = std::uint64_t(1) << 40;
         std::uint64_t product = 1;
@@ -125,7 +125,7 @@ class RecordHeader {
         return bytes;
     }
 
-    /// The bytes of the fields in a list, which begins here; `before`: the name of the record around them.
+    /// Returns the bytes of all fields in the list that begins here. `before`: the name of the enclosing record.
     std::uint64_t list(const std::string& before, std::uint64_t begin) {
         std::uint64_t at = begin;
         expect("[");
@@ -207,7 +207,7 @@ double record_number(const std::byte* at, bool is_swapped) {
         return double(value);
 }
 
-/// A number of a record; NaN for bytes that are none.
+/// Returns a number of a record; NaN for invalid bytes.
 double value_in(const std::byte* record, const RecordField& field, std::uint64_t iteration, std::uint64_t which) {
     const std::byte* at = record + field.at + iteration * field.stride + which * field.bytes;
     const bool is_swapped = field.is_big_endian == host_is_little_endian;
@@ -258,7 +258,7 @@ class MinfluxTable : public TableFile {
             throw InputError(
                 fmt::format("{}: is cut off: its header claims {} records, the file has room for {}; copy it again",
                             file_.name(), header_.rows, room));
-        constexpr double px_nm = 100;  // as in most pictures of single molecules
+        constexpr double px_nm = 100;  // as in most single-molecule movies
         about.pixel_size_nm = pixel_size_nm > 0 ? pixel_size_nm : px_nm;
         survey();
         add_columns(in);
@@ -283,7 +283,7 @@ class MinfluxTable : public TableFile {
     }
 
   private:
-    static constexpr double none = -std::numeric_limits<double>::infinity();  // as no trace is called
+    static constexpr double none = -std::numeric_limits<double>::infinity();  // no trace has this number
 
     [[noreturn]] void refuse(const std::string& why) const {
         throw InputError(
@@ -314,7 +314,7 @@ class MinfluxTable : public TableFile {
         return *field;
     }
 
-    /// Reads records from this one on, and returns how many.
+    /// Reads records from `first` on. Returns their number.
     std::uint64_t records(std::uint64_t first, std::vector<std::byte>& to) const {
         constexpr std::uint64_t bytes_at_once = 1 << 22;
         const std::uint64_t count =
@@ -327,7 +327,7 @@ class MinfluxTable : public TableFile {
 
     double place(const std::byte* record, std::uint64_t axis) const { return value_in(record, *loc_, last_, axis); }
 
-    /// Whether the record is the last iteration of a localization, and valid.
+    /// Returns true if the record is valid and contains the last iteration of a localization.
     bool counts(const std::byte* record) const {
         return value_in(record, *valid_, 0, 0) != 0 && (!final_ || value_in(record, *final_, 0, 0) != 0) &&
                std::isfinite(place(record, 0)) && std::isfinite(place(record, 1));
@@ -434,7 +434,7 @@ class MinfluxTable : public TableFile {
     double trace_ = none;
 };
 
-/// Any .npy: one that is no table of MINFLUX localizations is refused with the reason.
+/// Accepts any .npy. One without MINFLUX localizations is rejected later, with the reason.
 bool is_minflux(const fs::path& path) { return begins_with(InputFile(path), npy_magic); }
 
 OpenTable open_minflux(const fs::path& path, double pixel_size_nm, const Warn& warn) {

@@ -1,4 +1,4 @@
-// Tables of MINFLUX localizations: both layouts, written byte by byte as NumPy's descriptions say, and damage.
+// Tables of MINFLUX localizations: both layouts, written byte by byte according to NumPy's format, and damaged files.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ const std::string flat_descr =
     "[('vld', '|b1'), ('fnl', '|b1'), ('tim', '<f8'), ('tid', '<u4'), ('itr', '<i4'), ('loc', '<f8', (3,)), "
     "('eco', '<u4'), ('dcr', '<f2', (2,))]";
 
-/// Two iterations a record, of which the first is elsewhere.
+/// Writes two iterations per record. The first iteration is at another position.
 std::string nested(const std::vector<Spot>& spots) {
     std::string bytes;
     for (const Spot& one : spots) {
@@ -84,7 +84,7 @@ TEST(Minflux, the_last_iteration_of_valid_localizations_is_read_in_nm) {
     whole.erase(whole.begin() + 1);
     const Localizations out = read_localizations(folder.write("a.npy", nested(whole)), told.sink());
     EXPECT_EQ(out.pixel_size_nm, 100);
-    // Moved by 2,000 nm along x, as the least is at -1,200; the traces 7 and 12 are apart by one number.
+    // Moved by 2,000 nm along x, because the minimum is -1,200. The traces 7 and 12 are separated by one frame number.
     EXPECT_EQ(out.frame, (std::vector<std::uint32_t>{0, 1, 3, 4}));
     expect_near(out.x_px, {8, 9, 20.6f, 20.7f}, "x");
     expect_near(out.y_px, {2, 3, 11, 11}, "y");
@@ -150,7 +150,7 @@ TEST(Minflux, files_that_break_off_are_refused) {
         }
 }
 
-// No crash and no endless loop whatever byte of the header is another.
+// A changed byte in the header causes neither a crash nor an endless loop.
 TEST(Minflux, damaged_headers_give_a_table_or_an_error) {
     TemporaryFolder folder;
     const std::string whole = nested(spots);

@@ -1,4 +1,4 @@
-// The table of formats: unique, complete, and what the documents say.
+// The table of formats: unique, complete, and consistent with the documentation.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ using namespace glint;
 
 namespace {
 
-/// A document's text, without what formats it.
+/// Returns a document's text without formatting.
 std::string text_of(const char* name) {
     std::ifstream file(std::filesystem::path(GLINT_SOURCE_DIR) / name);
     std::string text{std::istreambuf_iterator<char>(file), {}};

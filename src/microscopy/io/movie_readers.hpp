@@ -1,5 +1,5 @@
-// The readers behind open_movie, one per format. One more is a file that defines it, and its name in GLINT_MOVIE_FILES
-// or GLINT_MOVIE_FOLDERS.
+// The readers behind open_movie(), one per format. To add a format, write a file that defines it, and add its name to
+// GLINT_MOVIE_FILES or GLINT_MOVIE_FOLDERS.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,24 +15,25 @@
 
 namespace glint {
 
-struct EarlierLooks;
+struct ScanState;
 
 struct TiffMovieFile {
     std::unique_ptr<Movie> movie;
     bool truncated = false;  ///< some frames are lost
-    OmeMovie ome;            ///< what its OME metadata say
+    OmeMovie ome;            ///< from its OME metadata
     /// of the planes of the whole movie, which may continue in other files; empty: only frames
     std::vector<Axis> axes;
 };
 
 /// Opens one TIFF file, page after page. `looks`: the scan state of a growing movie, as for open_joined_movie().
 /// Throws InputError.
-TiffMovieFile open_tiff_movie(const std::filesystem::path& path, EarlierLooks* looks = nullptr);
+TiffMovieFile open_tiff_movie(const std::filesystem::path& path, ScanState* looks = nullptr);
 
-/// A format of movies in one file (TIFF, whose movies may have several files, is a case of its own).
+/// A format of movies in one file. TIFF is handled separately, because its movies may have several files.
 struct MovieFormat {
     MovieFormatText text;
-    bool (*is)(const InputFile& file, const std::filesystem::path& path);  ///< by its content, and companions beside it
+    /// recognises a file by its content, and companions beside it
+    bool (*is)(const InputFile& file, const std::filesystem::path& path);
     /// Throws InputError; OptionError for a choice that is missing or does not exist (chosen_planes()).
     std::unique_ptr<Movie> (*open)(const std::filesystem::path& path, const MovieChoice& choice);
 };
@@ -42,14 +43,15 @@ struct FolderFormat {
     MovieFormatText text;
     bool (*is)(const std::filesystem::path& folder);
     bool (*is_part)(
-        const std::filesystem::path& file);  ///< by its name: a file of such a folder opens all of it; null: none does
-    std::unique_ptr<Movie> (*open)(const std::filesystem::path& folder, const MovieChoice& choice, EarlierLooks* looks);
+        /// by its name: a file of such a folder opens the whole folder; null: no file does
+        const std::filesystem::path& file);
+    std::unique_ptr<Movie> (*open)(const std::filesystem::path& folder, const MovieChoice& choice, ScanState* looks);
 };
 
-// The formats of movies, in the order in which a file or folder is compared with them. Each is defined at the end
-// of its file: NAME_movies. Picasso's raw movies are the last of the files: any file with a .yaml beside it may be
-// one, and tables have one, too. A folder of TIFF files is the last of the folders, since any folder may be one.
-// TIFF files, whose movies may continue in other files, are a case of their own (open_movie.cpp).
+// The formats of movies, in the order in which a file or folder is compared with them. Each is defined at the end of
+// its file: NAME_movies. Picasso's raw movies are the last files: any file with a .yaml beside it may be one, and so
+// may a table. A folder of TIFF files is the last folder, since any folder may be one. TIFF files are handled
+// separately (open_movie.cpp), because their movies may continue in other files.
 // clang-format off
 #define GLINT_MOVIE_FILES(X) \
     X(nd2) \
@@ -83,14 +85,15 @@ GLINT_MOVIE_FOLDERS(GLINT_DECLARE)
 /// NDTiff of Micro-Manager: NDTiff.index is in the folder.
 bool is_ndtiff(const std::filesystem::path& folder);
 
-/// Throws InputError that says what to do instead, for a format that is known by its first bytes and not read.
+/// Throws InputError with advice for a format that is recognised by its first bytes but not read.
 void refuse_foreign(const InputFile& file);
-/// For spooled frames of Andor without their description: throws InputError that says what to do.
+/// Throws InputError with advice for Andor's spooled frames without their description.
 void refuse_spooled(const std::filesystem::path& path);
-/// For a table of localizations: throws InputError that says so.
+/// Throws InputError that the file is a table of localizations.
 [[noreturn]] void refuse_table(const std::filesystem::path& path);
 
-/// The only dataset of (frames, y, x) in an HDF5 file; of several, `choice.position` says which.
+/// Opens the only dataset of (frames, y, x) in an HDF5 file. If there are several, opens the one that `choice.position`
+/// selects.
 std::unique_ptr<Movie> open_hdf5_dataset(const std::filesystem::path& path, const MovieChoice& choice);
 
 }  // namespace glint

@@ -1,4 +1,4 @@
-// NDTiff of Micro-Manager: a folder with an index of planes beside the files that hold them.
+// NDTiff of Micro-Manager: a folder with an index of planes beside the files that contain them.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -34,7 +34,7 @@ enum PixelKind : std::uint32_t {
     eleven_bit = 6
 };
 
-/// A plane, as its record in the index has it.
+/// A plane, as recorded in the index.
 struct Record {
     PlaneAt at;
     std::string file;
@@ -43,7 +43,7 @@ struct Record {
     std::uint32_t metadata_offset = 0, metadata_bytes = 0, metadata_compression = 0;
 };
 
-/// Reads the index record by record. One that is incomplete ends it: the file may still be growing.
+/// Reads the index record by record. Ends at an incomplete record: the file may still be growing.
 class Index {
   public:
     explicit Index(const fs::path& path) : name_(path.string()) {
@@ -111,7 +111,7 @@ PlaneAt Index::place(const std::string& axes, nlohmann::json::object_t& others) 
     return at;
 }
 
-/// An axis with another name that is the only one with several values is the time, whatever it means.
+/// If exactly one axis with another name has several values, it is the time, whatever it means.
 void take_other_axes(std::vector<Record>& records, const std::string& index) {
     std::map<std::string, std::set<nlohmann::json>> values;
     std::set<std::int64_t> times;
@@ -186,7 +186,7 @@ fs::path file_of(const fs::path& folder, const Record& record) {
     return folder / name;
 }
 
-/// Planes of one file that follow each other in the movie.
+/// Opens planes of one file that follow each other in the movie.
 std::unique_ptr<Movie> open_run(const fs::path& folder, const Record* const* begin, const Record* const* end) {
     const Record& first = **begin;
     PlainFrames frames;
@@ -213,7 +213,7 @@ std::vector<std::unique_ptr<Movie>> open_runs(const fs::path& folder, const std:
         while (end < records.size() && records[end]->file == records[begin]->file) ++end;
         movies.push_back(open_run(folder, records.data() + begin, records.data() + end));
         const bool broken = movies.back()->info().frames < std::int64_t(end - begin);
-        if (broken) break;  // frames behind those that are lost would get wrong numbers
+        if (broken) break;  // frames after lost ones would get wrong numbers
         begin = end;
     }
     return movies;
@@ -244,7 +244,7 @@ class NamedMovie : public Movie {
 
 bool is_of_ndtiff(const fs::path& file) { return file.filename().string().find("NDTiffStack") != std::string::npos; }
 
-std::unique_ptr<Movie> open_ndtiff(const fs::path& given, const MovieChoice& choice, EarlierLooks*) {
+std::unique_ptr<Movie> open_ndtiff(const fs::path& given, const MovieChoice& choice, ScanState*) {
     const fs::path folder = folder_of_index(given);
     Index index(folder / "NDTiff.index");
     std::vector<Record> records;

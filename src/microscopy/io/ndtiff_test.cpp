@@ -82,7 +82,7 @@ TEST_F(NdTiff, positions_have_names_or_numbers) {
     EXPECT_EQ(pixels(*open(numbered, {.position = "1"})), "6789ab");
 }
 
-TEST_F(NdTiff, a_missing_time_is_told_and_of_a_double_one_the_later_counts) {
+TEST_F(NdTiff, a_missing_time_is_reported_and_of_a_double_one_the_later_counts) {
     const auto movie = open(record("{\"time\": 0}", 0) + record("{\"time\": 2}", 6));
     ASSERT_EQ(movie->info().warnings.size(), 1u);
     EXPECT_NE(movie->info().warnings[0].find("time 1 is missing"), std::string::npos);

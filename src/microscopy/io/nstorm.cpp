@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The same positions with different corrections, the most corrected first: X as measured, c for drift, w for
+/// Names of the same position with different corrections, the most corrected first: X as measured, c for drift, w for
 /// chromatic warp.
 struct Corrections {
     const char *x, *y, *z;

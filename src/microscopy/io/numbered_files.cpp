@@ -22,7 +22,7 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Takes the number at the text's beginning, without its leading zeros.
+/// Removes and returns the number at the text's beginning, without its leading zeros.
 std::string_view take_number(std::string_view& text) {
     const auto end = std::find_if_not(text.begin(), text.end(), is_digit);
     std::string_view number = text.substr(0, std::size_t(end - text.begin()));
@@ -45,7 +45,7 @@ std::optional<DecimalName> decimal_name(const std::string& file) {
     return DecimalName{match[1], match[2], match[3], match[4]};
 }
 
-/// Whether the names differ in one decimal number alone, as times in seconds.
+/// Returns true if the names differ only in one decimal number, such as times in seconds.
 bool have_decimals(const std::vector<std::string>& files) {
     std::optional<DecimalName> first;
     bool has_fraction = false;
@@ -153,7 +153,7 @@ std::string missing_numbers(const std::vector<fs::path>& files, const std::strin
         if (!numbers.empty() && name->number <= numbers.back()) return {};
         numbers.push_back(name->number);
     }
-    if (numbers.size() < 3) return {};  // of two, the step is not known
+    if (numbers.size() < 3) return {};  // with two numbers, the step is unknown
     std::uint64_t step = numbers[1] - numbers[0], missing = 0, lowest = 0, highest = 0;
     for (std::size_t k = 1; k < numbers.size(); ++k) step = std::min(step, numbers[k] - numbers[k - 1]);
     for (std::size_t k = 1; k < numbers.size(); ++k) {

@@ -23,8 +23,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Whether the planes lie in the movie. Sets the size of a slowest axis of unknown size. The frames may be fewer
-/// than stated if the file breaks off or, with a warning, if they are the slowest axis: a stopped recording.
+/// Returns true if the movie contains the planes. Sets the size of a slowest axis of unknown size. The movie may have
+/// fewer frames than stated if the file is truncated. With a warning, this also holds if the frames are the slowest
+/// axis: the recording was then stopped.
 bool holds_all(const MovieInfo& movie, std::vector<Axis>& axes, bool truncated, std::string& warning) {
     std::int64_t others = 1;
     for (std::size_t k = 1; k < axes.size(); ++k) others *= std::max<std::int64_t>(axes[k].size, 1);
@@ -42,7 +43,7 @@ bool holds_all(const MovieInfo& movie, std::vector<Axis>& axes, bool truncated, 
     return true;
 }
 
-/// Whether the file's metadata name all that continue it by their names.
+/// Returns true if the file's metadata name all files that continue it by their names.
 bool names_all(const OmeMovie& ome, const std::vector<fs::path>& continued) {
     return std::all_of(continued.begin(), continued.end(), [&](const fs::path& next) {
         return std::any_of(ome.files.begin(), ome.files.end(),
@@ -54,18 +55,18 @@ Reopen reopen_tiff(const fs::path& path) {
     return [path] { return open_tiff_movie(path).movie; };
 }
 
-/// Opens a file that its writer may only have created: nullopt if it has no complete frame yet.
-std::optional<TiffMovieFile> open_if_begun(const fs::path& path, EarlierLooks* looks) try {
-    std::error_code ignored;  // what is wrong with a file, opening it says
+/// Opens a file that may only just have been created. Returns nullopt if it has no complete frame yet.
+std::optional<TiffMovieFile> open_if_begun(const fs::path& path, ScanState* looks) try {
+    std::error_code ignored;  // opening the file reports the problem
     if (fs::file_size(path, ignored) == 0) return std::nullopt;
     return open_tiff_movie(path, looks);
 } catch (const BrokenTiff&) {
     return std::nullopt;
 }
 
-/// The file and those that continue it, page after page.
+/// Opens the file and its continuations, page after page.
 std::unique_ptr<Movie> open_continued(const fs::path& path, TiffMovieFile first, const std::vector<fs::path>& continued,
-                                      EarlierLooks* looks, bool& broken) {
+                                      ScanState* looks, bool& broken) {
     broken = first.truncated;
     if (continued.empty()) return std::move(first.movie);
     MovieParts parts;
@@ -87,9 +88,9 @@ std::unique_ptr<Movie> open_continued(const fs::path& path, TiffMovieFile first,
     return concatenate(std::move(parts));
 }
 
-/// `given`: all files that are opened to be one movie.
+/// `given`: all files that are opened as one movie.
 std::unique_ptr<Movie> open_tiff(const fs::path& path, const std::vector<fs::path>& given, const MovieChoice& choice,
-                                 EarlierLooks* looks) {
+                                 ScanState* looks) {
     TiffMovieFile first = open_tiff_movie(path, looks);
     const auto continued = continuations(path);
     if (needs_ome_set(first, path) && names_all(first.ome, continued))
@@ -121,7 +122,7 @@ constexpr const MovieFormat* formats[] = {GLINT_MOVIE_FILES(GLINT_ADDRESS)};
 constexpr const FolderFormat* folder_formats[] = {GLINT_MOVIE_FOLDERS(GLINT_ADDRESS)};
 #undef GLINT_ADDRESS
 
-std::unique_ptr<Movie> open_folder(const fs::path& folder, const MovieChoice& choice, EarlierLooks* looks) {
+std::unique_ptr<Movie> open_folder(const fs::path& folder, const MovieChoice& choice, ScanState* looks) {
     const auto format = std::find_if(std::begin(folder_formats), std::end(folder_formats),
                                      [&](const FolderFormat* one) { return one->is(folder); });
     return (*format)->open(folder, choice, looks);
@@ -140,7 +141,7 @@ const MovieFormatText* format_by_ending(const fs::path& path) {
     return nullptr;
 }
 
-/// A file whose name promises a format that its first bytes are not of.
+/// Throws InputError if the file's name ends like a format that its first bytes contradict.
 void refuse_damaged(const InputFile& file, const fs::path& path) {
     const MovieFormatText* text = format_by_ending(path);
     if (!text) return;
@@ -169,8 +170,8 @@ void refuse_damaged(const InputFile& file, const fs::path& path) {
 }
 
 std::unique_ptr<Movie> open_one(const fs::path& path, const std::vector<fs::path>& given, const MovieChoice& choice,
-                                EarlierLooks* looks) {
-    std::error_code ignored;  // what is wrong with a path, opening it says
+                                ScanState* looks) {
+    std::error_code ignored;  // opening the path reports the problem
     if (fs::is_directory(path, ignored)) return open_folder(path, choice, looks);
     const InputFile file(path);
     for (const FolderFormat* format : folder_formats)
@@ -226,7 +227,7 @@ std::unique_ptr<Movie> open_joined_movie(const std::vector<fs::path>& paths, con
 }
 
 std::unique_ptr<Movie> open_joined_movie(const std::vector<fs::path>& paths, const MovieChoice& choice,
-                                         EarlierLooks* looks) {
+                                         ScanState* looks) {
     const std::vector<fs::path> firsts = without_continuations(paths);
     if (firsts.size() == 1) return open_one(firsts.front(), paths, choice, looks);
     const auto given = std::make_shared<const std::vector<fs::path>>(paths);

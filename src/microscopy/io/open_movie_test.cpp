@@ -1,4 +1,4 @@
-// Opening by content: files that are no movie, and continuations of MicroManager's.
+// Opening by content: files that are not movies, and MicroManager's continuations.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -78,7 +78,7 @@ TEST(OpenMovie, joins_continuations_of_micromanager) {
         write_tiff(name(""), 3);
         write_tiff(name("_1"), 2);
         write_tiff(name("_2"), 4);
-        write_tiff(name("_4"), 4);  // no _3: not of this movie
+        write_tiff(name("_4"), 4);  // no _3: does not belong to this movie
         EXPECT_EQ(open_movie(name(""))->info().frames, 9);
         EXPECT_EQ(open_movie(name("_1"))->info().frames, 2);
     }
@@ -88,7 +88,8 @@ TEST(OpenMovie, joins_continuations_of_micromanager) {
     EXPECT_EQ(open_movie(folder / "NDTiffStack.tif")->info().frames, 5);
 }
 
-// As a program leaves it that is killed, or at work, when a file is full.
+// MicroManager begins such a file when the previous one is full. It has no frame yet if the program was killed or is
+// still writing.
 TEST(OpenMovie, a_continuation_without_a_frame_yet_is_left_out) {
     const test::TemporaryFolder folder;
     const auto path = write_tiff(folder / "a_MMStack.tif", 3);

@@ -1,4 +1,4 @@
-// Unpacks parts of a zlib stream: from the nearest place that the first pass recorded, or from where a reader
+// Unpacks parts of a zlib stream: from the nearest restart point that the first pass recorded, or from where a reader
 // stopped.
 // SPDX-License-Identifier: MIT
 #include "io/packed_bytes.hpp"
@@ -14,20 +14,21 @@
 namespace glint {
 namespace {
 
-constexpr std::uint64_t step_bytes = std::uint64_t(4) << 20;  // between places
+constexpr std::uint64_t step_bytes = std::uint64_t(4) << 20;  // between restart points
 constexpr std::size_t window_bytes = 32768, chunk_bytes = 65536, max_idle = 16;
-constexpr int zlib_header = 15, no_header = -15;  // the largest window of either
+constexpr int zlib_header = 15, no_header = -15;  // the largest window, with and without a header
 
 }  // namespace
 
-/// Where reading may begin: between two blocks of the stream, `bits` of whose first byte belong to the block before.
+/// A position between two blocks of the stream at which reading may begin. The first `bits` bits of its first byte
+/// belong to the previous block.
 struct PackedBytes::RestartPoint {
     std::uint64_t in = 0, out = 0;
     int bits = 0;
     std::vector<unsigned char> window;  ///< the bytes before it; none at the stream's beginning
 };
 
-/// A reader of the stream that goes forward.
+/// Reads the stream sequentially.
 class PackedBytes::Cursor {
   public:
     Cursor(const PackedBytes& of, const RestartPoint& place) : of_(of), in_(place.in), out_(place.out) {
@@ -41,7 +42,7 @@ class PackedBytes::Cursor {
     Cursor& operator=(const Cursor&) = delete;
 
     std::uint64_t out() const { return out_; }
-    /// The position in the stream, of the byte that comes next.
+    /// Returns the position of the next byte in the stream.
     std::uint64_t in() const { return in_ - stream_.avail_in; }
     int bits() const { return stream_.data_type & 7; }
     bool is_between_blocks() const { return (stream_.data_type & 128) && !(stream_.data_type & 64); }

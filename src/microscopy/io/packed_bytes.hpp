@@ -1,4 +1,4 @@
-// A zlib stream inside a file, read at any place: one pass notes where reading may begin again.
+// A zlib stream inside a file, readable from any position: one pass records where reading may begin again.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -18,15 +18,15 @@ class ByteSource {
   public:
     virtual ~ByteSource() = default;
     virtual std::uint64_t size() const = 0;
-    /// Reads up to n bytes; fewer only if there are no more. Throws InputError.
+    /// Reads up to n bytes; fewer only at the end. Throws InputError.
     virtual std::size_t read_at(std::uint64_t offset, std::byte* out, std::size_t n) const = 0;
 };
 
 /// Memory: 32 KiB for each 4 MiB of the stream, and 48 KiB for each of the places where readers are.
 class PackedBytes : public ByteSource {
   public:
-    /// Opens the stream of `packed` bytes at `offset`, unpacked up to `most` bytes. If it breaks off or is damaged,
-    /// `size` is what can be unpacked before that. Throws InputError if the file cannot be read.
+    /// Opens the stream of `packed` bytes at `offset`, unpacked up to `most` bytes. If it is truncated or damaged,
+    /// `size` is the number of bytes that can be unpacked. Throws InputError if the file cannot be read.
     PackedBytes(const std::filesystem::path& path, std::uint64_t offset, std::uint64_t packed, std::uint64_t most);
     ~PackedBytes() override;
 

@@ -1,4 +1,4 @@
-// Tables that several threads write and read: the bytes and the errors of a single one.
+// Tables written and read by several threads: the same bytes and errors as with one thread.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* formats[] = {".hdf5", ".csv", ".smlm.h5", ".all.csv", ".smap.csv", "_sml.mat", ".smlm"};
 
-/// Several blocks of rows and a part of one, with values that are counted when written.
+/// Returns several blocks of rows and a part of one, with values that the writers count in warnings.
 Localizations rows_of_many_blocks() {
     Localizations table = full_table(50'000);
     for (std::size_t k = 0; k < table.size(); k += 977) {
@@ -57,7 +57,7 @@ TEST(ParallelTables, any_number_of_threads_writes_the_same_bytes) {
                 EXPECT_EQ(told.all, warnings) << end;
                 EXPECT_EQ(now_hidden, hidden) << end;
             });
-        EXPECT_EQ(hidden, end == ".hdf5" ? 52u : 0u);  // of 50,000 rows each 977th
+        EXPECT_EQ(hidden, end == ".hdf5" ? 52u : 0u);  // every 977th of 50,000 rows
     }
 }
 
@@ -81,7 +81,7 @@ TEST(ParallelTables, rows_keep_their_order_through_small_and_large_pieces) {
     }
 }
 
-TEST(ParallelTables, a_full_disk_is_told_by_any_number_of_threads) {
+TEST(ParallelTables, a_full_disk_is_reported_by_any_number_of_threads) {
     TemporaryFolder folder;
     const Localizations table = rows_of_many_blocks();
     std::signal(SIGXFSZ, SIG_IGN);
@@ -92,7 +92,7 @@ TEST(ParallelTables, a_full_disk_is_told_by_any_number_of_threads) {
             for (const std::string end : formats)
                 on_threads(threads, [&] {
                     CutTable pieces(table, 9'000);
-                    const rlimit tight{end == ".smlm" ? bytes / 10 : bytes, unlimited.rlim_max};  // it is compressed
+                    const rlimit tight{end == ".smlm" ? bytes / 10 : bytes, unlimited.rlim_max};  // .smlm is compressed
                     for (const bool in_pieces : {false, true}) {
                         setrlimit(RLIMIT_FSIZE, &tight);
                         const std::string message = message_of<OutputError>([&] {

@@ -30,7 +30,7 @@ Picture ramp(int width, int height) {
     return picture;
 }
 
-/// Runs `write` with room for `bytes` per file, as on a full disk.
+/// Runs `write` with a limit of `bytes` per file, as on a full disk.
 template <class Write>
 void on_a_full_disk(rlim_t bytes, Write write) {
     std::signal(SIGXFSZ, SIG_IGN);
@@ -80,7 +80,7 @@ TEST(PictureIo, float_tiff_is_one_strip_with_its_scale) {
     EXPECT_FLOAT_EQ(per_cm, 1e6f);
 }
 
-TEST(PictureIo, what_cannot_be_written_is_told_and_leaves_nothing) {
+TEST(PictureIo, what_cannot_be_written_is_reported_and_leaves_nothing) {
     TemporaryFolder folder;
     EXPECT_THROW(write_png(folder / "no/a.png", colours(2, 2)), OutputError);
     EXPECT_THROW(write_float_tiff(folder / "no/a.tif", ramp(2, 2)), OutputError);

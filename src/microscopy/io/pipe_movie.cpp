@@ -1,4 +1,4 @@
-// Frames from a pipe: kept in memory from their arrival until they are taken.
+// Frames from a pipe, kept in memory from their arrival until they are taken.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <poll.h>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t max_waiting_bytes = std::size_t(256) << 20, max_kept_bytes = std::size_t(64) << 20;
 constexpr std::size_t max_read_bytes = std::size_t(256) << 10;  // per read
-constexpr std::size_t max_kept_frames = 64;                     // as many as are looked at for lone spots
+constexpr std::size_t max_kept_frames = 64;                     // the number of frames that are examined for lone spots
 
 class PipeMovie : public GrowingMovie {
   public:
@@ -30,7 +30,7 @@ class PipeMovie : public GrowingMovie {
         info_.name = "stdin";
         info_.width = width, info_.height = height, info_.type = type;
         info_.frames = unknown_frames;
-        frame_bytes_ = std::size_t(width) * std::size_t(height) * std::size_t(bytes_of(type));
+        frame_bytes_ = std::size_t(width) * std::size_t(height) * std::size_t(num_bytes(type));
         max_waiting_ = std::max<std::size_t>(2, max_waiting_bytes / frame_bytes_);
         kept_.resize(std::min(max_kept_frames, max_kept_bytes / frame_bytes_));
     }
@@ -49,19 +49,19 @@ class PipeMovie : public GrowingMovie {
     using Bytes = std::vector<std::byte>;
     bool has_room() const { return waiting_.size() < max_waiting_; }
     void take_what_is_there();
-    /// Throws if the frame was taken already, and is none of the first, which are kept.
+    /// Returns a frame. Throws if it was already taken and is not among the first frames, which are kept.
     const Bytes& frame(std::int64_t k) const;
 
     int descriptor_;
     MovieInfo info_;
     std::size_t frame_bytes_ = 0, max_waiting_ = 0;
-    Bytes incomplete_;    // the beginning of the next frame; of the one thread that asks for more
-    bool ended_ = false;  // of the same
+    Bytes incomplete_;    // start of the next frame; used only by the thread that reads more
+    bool ended_ = false;  // used only by the same thread
     mutable std::mutex mutex_;
     std::condition_variable taken_;
-    std::deque<Bytes> waiting_;  // frames arrived_ - waiting_.size() on; empty once taken
+    std::deque<Bytes> waiting_;  // frames from arrived_ - waiting_.size() on; a frame is empty once taken
     std::int64_t arrived_ = 0;
-    std::vector<Bytes> kept_;  // the first frames; empty until they are taken
+    std::vector<Bytes> kept_;  // the first frames; each is empty until it is taken
 };
 
 const PipeMovie::Bytes& PipeMovie::frame(std::int64_t k) const {
@@ -76,7 +76,7 @@ void PipeMovie::read(std::int64_t first, int count, FrameBlock& block) {
     block.first_frame = first, block.count = count;
     block.width = info_.width, block.height = info_.height, block.type = info_.type;
     const std::lock_guard lock(mutex_);
-    for (int k = 0; k < count; ++k) frame(first + k);  // throws before memory is taken for frames that are not there
+    for (int k = 0; k < count; ++k) frame(first + k);  // throws before memory is allocated for missing frames
     block.bytes.resize(std::size_t(count) * frame_bytes_);
     for (int k = 0; k < count; ++k)
         std::memcpy(block.bytes.data() + k * frame_bytes_, frame(first + k).data(), frame_bytes_);
@@ -95,7 +95,7 @@ void PipeMovie::read_to(std::int64_t first, int count, std::byte* out) {
 }
 
 void PipeMovie::take_what_is_there() {
-    // Memory is taken for what arrives, in doubling steps: the frame's size is only what the caller says.
+    // Memory is allocated in doubling steps as data arrive, because the frame's size is only the caller's claim.
     const std::size_t had = incomplete_.size(), next = std::min(frame_bytes_ - had, max_read_bytes);
     if (incomplete_.capacity() < had + next)
         incomplete_.reserve(std::min(frame_bytes_, std::max(had + next, 2 * incomplete_.capacity())));
@@ -127,7 +127,7 @@ std::int64_t PipeMovie::frames_beyond(std::int64_t have, double wait_s) {
             std::unique_lock lock(mutex_);
             if (!has_room() && !taken_.wait_for(lock, std::chrono::milliseconds(left_ms), [&] { return has_room(); }))
                 break;
-            if (arrived_ > have) break;  // a frame is worked on when it is there, not when the pipe is empty
+            if (arrived_ > have) break;  // frames are processed as soon as they arrive, not only when the pipe is empty
         }
         pollfd there{descriptor_, POLLIN, 0};
         const int ready = ::poll(&there, 1, left_ms);

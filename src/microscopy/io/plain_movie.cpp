@@ -1,4 +1,4 @@
-// Frames without compression: what is stored as the movie has it is read straight into place.
+// Uncompressed frames. Pixels stored in the movie's type are read directly into place.
 // SPDX-License-Identifier: MIT
 #include "io/plain_movie.hpp"
 
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t largest_frames = std::int64_t(1) << 40;
 
-/// int16 counts above 32,768: how FITS and others store uint16.
+/// Returns true for int16 with a zero of 32,768: how FITS and other formats store uint16.
 bool is_shifted_uint16(const PlainFrames& frames) {
     return frames.stored == StoredPixel::int16 && frames.scale == 1 && frames.zero == 32768;
 }
@@ -63,7 +63,7 @@ PixelType type_of(const PlainFrames& frames) {
     return frames.scale == 1 && frames.zero == 0 ? movie_type(frames.stored) : PixelType::float32;
 }
 
-/// Not so of 32-bit integers, which become float32 of as many bytes.
+/// Returns false for 32-bit integers: they have float32's size but are converted.
 bool is_stored_as(PixelType type, StoredPixel stored) {
     switch (type) {
         case PixelType::uint8: return stored == StoredPixel::uint8;
@@ -73,13 +73,13 @@ bool is_stored_as(PixelType type, StoredPixel stored) {
     return false;
 }
 
-/// From a pixel to the next of its row.
+/// Returns the distance from a pixel to the next in its row.
 std::uint64_t pixel_bytes_of(const PlainFrames& frames) {
-    return std::uint64_t(bytes_of(frames.stored)) *
+    return std::uint64_t(num_bytes(frames.stored)) *
            std::uint64_t(frames.columns_first ? frames.info.height : frames.samples);
 }
 std::uint64_t row_bytes_of(const PlainFrames& frames) {
-    if (frames.columns_first) return std::uint64_t(bytes_of(frames.stored));
+    if (frames.columns_first) return std::uint64_t(num_bytes(frames.stored));
     return frames.row_bytes ? frames.row_bytes : std::uint64_t(frames.info.width) * pixel_bytes_of(frames);
 }
 
@@ -94,8 +94,8 @@ class PlainMovie : public Movie {
         info.type = type_of(frames_);
         as_stored_ = is_stored_as(info.type, frames_.stored) && frames_.samples == 1 && !frames_.columns_first &&
                      frames_.scale == 1 && frames_.zero == 0 &&
-                     row_bytes() == info.width * std::uint64_t(bytes_of(info.type));
-        swapped_ = frames_.big_endian == host_is_little_endian && bytes_of(frames_.stored) > 1;
+                     row_bytes() == info.width * std::uint64_t(num_bytes(info.type));
+        swapped_ = frames_.big_endian == host_is_little_endian && num_bytes(frames_.stored) > 1;
         leave_out_truncated();
         file_.expect_sequential_reads();
     }
@@ -113,10 +113,11 @@ class PlainMovie : public Movie {
     std::uint64_t size() const { return frames_.source ? frames_.source->size() : file_.size(); }
     std::uint64_t pixel_bytes() const { return pixel_bytes_of(frames_); }
     std::uint64_t row_bytes() const { return row_bytes_of(frames_); }
-    /// From a frame's first byte to its last: the last row has no gap, nor other channels after its last pixel.
+    /// Returns the bytes from a frame's first to its last. The last row is not followed by a gap, nor its last pixel by
+    /// other channels.
     std::uint64_t stored_bytes() const {
         return row_bytes() * (frames_.info.height - 1) + (frames_.info.width - 1) * pixel_bytes() +
-               bytes_of(frames_.stored);
+               num_bytes(frames_.stored);
     }
     std::uint64_t step() const {
         if (frames_.step) return frames_.step;
@@ -142,7 +143,7 @@ void PlainMovie::check_sizes() const {
     if (info.frames < 1 || info.frames > largest_frames)
         throw InputError(fmt::format("{}: claims {} frames", file_.name(), info.frames));
     const bool rows_overlap =
-        !frames_.columns_first && row_bytes() < (info.width - 1) * pixel_bytes() + bytes_of(frames_.stored);
+        !frames_.columns_first && row_bytes() < (info.width - 1) * pixel_bytes() + num_bytes(frames_.stored);
     if (rows_overlap || row_bytes() > size() || frames_.step > size() ||
         (frames_.step && frames_.step < stored_bytes()))
         throw InputError(
@@ -177,7 +178,7 @@ void PlainMovie::read_bytes(std::int64_t frame, std::byte* out, std::size_t n) c
     if (got != n)
         throw UnreadableFrame(file_.name(), frame + std::int64_t(got / step()),
                               "the file became shorter after it was opened");
-    if (swapped_) swap_bytes(out, n, bytes_of(frames_.stored));
+    if (swapped_) swap_bytes(out, n, num_bytes(frames_.stored));
 }
 
 // Returns how many frames from `first` follow each other without gaps. Frames to be swapped are read one by one,
@@ -211,7 +212,7 @@ std::optional<FramesInFile> PlainMovie::in_file(std::int64_t first, int count) {
 
 }  // namespace
 
-int bytes_of(StoredPixel stored) {
+int num_bytes(StoredPixel stored) {
     switch (stored) {
         case StoredPixel::uint8:
         case StoredPixel::int8: return 1;
@@ -247,7 +248,7 @@ void to_movie_pixels(const PlainFrames& frames, std::span<const std::byte> store
     const MovieInfo& info = frames.info;
     for (int y = 0; y < info.height; ++y) {
         const std::byte* row = stored.data() + std::size_t(y) * row_bytes_of(frames);
-        std::byte* to = out + std::size_t(y) * info.width * bytes_of(info.type);
+        std::byte* to = out + std::size_t(y) * info.width * num_bytes(info.type);
         switch (info.type) {
             case PixelType::uint8: convert_row(frames, row, reinterpret_cast<std::uint8_t*>(to)); break;
             case PixelType::uint16: convert_row(frames, row, reinterpret_cast<std::uint16_t*>(to)); break;

@@ -88,7 +88,7 @@ class PickedFrames : public Movie {
   public:
     PickedFrames(std::unique_ptr<Movie> movie, const Planes& planes) : movie_(std::move(movie)), planes_(planes) {
         info_ = movie_->info();
-        const std::int64_t left = info_.frames - planes.first;  // of a file that breaks off
+        const std::int64_t left = info_.frames - planes.first;  // in a truncated file
         info_.frames = std::min(planes.frames, left <= 0 ? 0 : (left - 1) / planes.step + 1);
         info_.planes = planes.described;
     }
@@ -202,7 +202,7 @@ std::unique_ptr<Movie> picked(std::unique_ptr<Movie> movie, std::vector<std::int
 
 namespace {
 
-/// The different values of a dimension, in ascending order, and which of them a plane has.
+/// The different values of a dimension in ascending order, and the value of each plane.
 template <class Value>
 struct Values {
     std::vector<Value> sorted;
@@ -221,7 +221,7 @@ struct Values {
     }
 };
 
-/// Frames are numbered without gaps, so those behind a missing one get too small a number.
+/// Frames are numbered without gaps, so the numbers of frames after a missing one are too small.
 void warn_of_gaps(const std::vector<std::int64_t>& frames, const char* what, const std::string& file,
                   PlanesAt& chosen) {
     std::uint64_t missing = 0;

@@ -14,7 +14,7 @@ namespace glint {
 
 enum class Dimension { time, z, channel, position };
 
-/// A dimension of the planes of a file. `names`: of channels or positions, where the file has them.
+/// A dimension of the planes of a file. `names`: of channels or positions, if the file contains them.
 struct Axis {
     Dimension dimension = Dimension::time;
     std::int64_t size = 1;
@@ -22,7 +22,7 @@ struct Axis {
 };
 
 /// The planes that are the movie's frames: frame k is plane first + k * step of the file. `described`: "channel 1
-/// (GFP), z 3"; empty if the file holds nothing else.
+/// (GFP), z 3"; empty if the file contains no other planes.
 struct Planes {
     std::int64_t first = 0, step = 1, frames = 0;
     std::string described;
@@ -33,7 +33,8 @@ struct Planes {
 /// possible choices, if a choice is missing or does not exist.
 Planes chosen_planes(const std::vector<Axis>& axes, const MovieChoice& choice, const std::string& file);
 
-/// Returns the axes, or none if at most one has several planes: those are the frames, whatever their name.
+/// Returns the axes, or none if at most one axis has several planes: then those planes are the frames, whatever the
+/// axis's name.
 std::vector<Axis> several(std::vector<Axis> axes);
 
 /// Returns how many planes the axes have; 0 if there are more than a file can hold.
@@ -42,19 +43,19 @@ std::int64_t count_of(const std::vector<Axis>& axes);
 /// Returns the chosen planes of `movie`, as many as it has. MovieInfo names the choice.
 std::unique_ptr<Movie> picked(std::unique_ptr<Movie> movie, const Planes& planes);
 
-/// The same where they lie anywhere: frame k is frame pages[k] of `movie`.
+/// Like picked() above, for arbitrary positions: frame k is frame pages[k] of `movie`.
 std::unique_ptr<Movie> picked(std::unique_ptr<Movie> movie, std::vector<std::int64_t> pages, std::string described,
                               std::vector<std::string> warnings);
 
-/// A plane with a place of its own, as in a folder of files. Along each dimension any numbers and names count.
-/// Names are in natural order (natural_less), so that A2 is before A10.
+/// A plane with a position along each dimension, as in a folder of files. Positions may be any numbers and names. Names
+/// are in natural order (natural_less), so that A2 is before A10.
 struct PlaneAt {
     std::int64_t time = 0, z = 0;
     std::string position, channel;
 };
 
-/// The chosen planes, by time: their indices in `planes`. Throws as chosen_planes(); InputError if two have the
-/// same place. Warns if a time is missing.
+/// The chosen planes in order of time, as indices in `planes`. Throws as chosen_planes() does, and InputError if two
+/// planes have the same position. Warns if a time is missing.
 struct PlanesAt {
     std::vector<std::size_t> indices;
     std::string described;
@@ -62,8 +63,8 @@ struct PlanesAt {
 };
 PlanesAt chosen_planes(const std::vector<PlaneAt>& planes, const MovieChoice& choice, const std::string& file);
 
-/// For formats whose planes have neither channels nor z nor positions: OptionError if one beyond the first is asked
-/// for.
+/// For formats whose planes have neither channels, z nor positions. Throws OptionError if one beyond the first is
+/// requested.
 void require_single_planes(const MovieChoice& choice, const std::string& file);
 
 }  // namespace glint

@@ -27,8 +27,8 @@ namespace {
 // Compresses bands of rows in parallel: pieces of one deflate stream, each ending at a byte (RFC 1950, RFC 1951,
 // ISO 15948).
 //
-// Rows are not filtered, and compressed at zlib's lowest level. Pictures by colour maps have 256 colours, whose
-// repeats deflate finds itself. Filtered, they would be half as large again, and take longer.
+// Rows are not filtered, and compressed at zlib's lowest level. Pictures with colour maps have 256 colours, whose
+// repetitions deflate finds without filters. Filtered, they would be half as large again, and take longer.
 using PngBytes = std::vector<unsigned char>;
 constexpr std::size_t png_band_bytes = 1 << 20;
 
@@ -36,7 +36,7 @@ void put_big_endian(std::uint32_t value, PngBytes& to) {
     for (int shift = 24; shift >= 0; shift -= 8) to.push_back(static_cast<unsigned char>(value >> shift));
 }
 
-/// Length, type, data and checksum.
+/// Writes a chunk: length, type, data and checksum.
 void write_png_chunk(AtomicFile& file, std::string_view type, const PngBytes& data) {
     PngBytes head;
     put_big_endian(std::uint32_t(data.size()), head);
@@ -64,18 +64,18 @@ void write_png_header(AtomicFile& file, const RgbPicture& picture) {
     PngBytes scale;
     put_big_endian(std::uint32_t(std::lround(per_metre)), scale);
     put_big_endian(std::uint32_t(std::lround(per_metre)), scale);
-    scale.push_back(1);  // per metre
+    scale.push_back(1);  // unit: per metre
     write_png_chunk(file, "pHYs", scale);
 }
 
-/// Rows of the picture, compressed.
+/// Compressed rows of the picture.
 struct PngBand {
     PngBytes deflated;
     uLong checksum = 1;  ///< Adler-32 of `bytes`
     std::size_t bytes = 0;
 };
 
-/// A piece of a deflate stream, which knows nothing of the pieces before.
+/// Returns a piece of a deflate stream that is independent of earlier pieces.
 PngBytes deflated_piece(const PngBytes& raw, bool is_last) {
     z_stream stream{};
     if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, -MAX_WBITS, MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
@@ -102,7 +102,7 @@ PngBand compressed_band(const RgbPicture& picture, int first_row, int rows, bool
     return {deflated_piece(raw, is_last), adler32_z(1, raw.data(), raw.size()), raw.size()};
 }
 
-/// Writes bands in their order, each as a chunk of its own.
+/// Writes bands in their order, each as a separate chunk.
 class PngBandWriter {
   public:
     PngBandWriter(AtomicFile& file, int bands) : file_(file), bands_(bands) {}
@@ -139,8 +139,8 @@ void encode_png(AtomicFile& file, const RgbPicture& picture) {
 namespace fs = std::filesystem;
 constexpr int largest_edge = 1'000'000;
 
-/// libpng reports errors by calling back; an exception would have to cross C code, so the message is kept and a
-/// longjmp leads back (only trivial variables live across it).
+/// libpng reports errors by a callback. An exception would have to cross C code, so the callback stores the message and
+/// leaves by longjmp. Only trivial variables are alive across it.
 struct Failure {
     std::string message;
 };
@@ -177,7 +177,7 @@ class Reader {
         RgbPicture picture;
         if (!read_header(picture)) refuse();
         const double bytes = 3.0 * picture.width * picture.height;
-        if (bytes > 1100.0 * double(fs::file_size(path_)))  // deflate cannot shrink more: a hostile header
+        if (bytes > 1100.0 * double(fs::file_size(path_)))  // deflate cannot shrink data more: a hostile header
             throw InputError(fmt::format("{} claims {}x{} pixels, more than the file can hold", path_.string(),
                                          picture.width, picture.height));
         picture.rgb.resize(std::size_t(bytes));

@@ -1,4 +1,4 @@
-// Grey PNG files as frames: one file, or all of a folder in the natural order of their names.
+// Grey PNG files as frames: one file, or all files of a folder in the natural order of their names.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <png.h>
@@ -28,7 +28,7 @@ using namespace std::string_view_literals;
 constexpr std::string_view png_signature = "\x89PNG\r\n\x1a\n"sv, header_chunk = "\0\0\0\x0dIHDR"sv,
                            end_chunk = "\0\0\0\0IEND\xae\x42\x60\x82"sv;
 constexpr std::uint64_t png_header_bytes = 33;
-/// Deflate shrinks to 1/1032 at best.
+/// Deflate shrinks data to 1/1032 at best.
 constexpr std::uint64_t max_png_compression = 1100;
 
 struct PngHeader {
@@ -46,7 +46,7 @@ PngHeader read_png_header(const InputFile& file) {
             number_at<std::uint8_t>(head, 24), number_at<std::uint8_t>(head, 25)};
 }
 
-/// Why the file is no frame; empty for one of grey pixels of 8 or 16 bits.
+/// Returns why the file is not a frame; empty for grey pixels of 8 or 16 bits.
 std::string why_no_frame(const PngHeader& header, std::uint64_t file_bytes) {
     if (header.colour == PNG_COLOR_TYPE_PALETTE)
         return "has a palette, whose indices are no counts: save it as grey PNG or TIFF";
@@ -129,14 +129,14 @@ void decode_png(const fs::path& path, const PngHeader& first, std::byte* out) {
     PngDecoder(bytes_at(file, 0, file.size())).decode(header, out);
 }
 
-/// What opening a file has found.
+/// The result of opening a file.
 struct LookedAt {
     PngHeader header;
     std::string broken = {};    ///< why its pixels cannot be read
-    std::string no_frame = {};  ///< why it cannot be a frame at all
+    std::string no_frame = {};  ///< why it can never be a frame
 };
 
-/// A file whose end is not that of a PNG is decoded: it may be truncated, or have other bytes behind its end.
+/// Opens a file. Decodes it if it does not end like a PNG: it may be truncated, or have other bytes after its end.
 LookedAt look_at(const fs::path& path) {
     LookedAt looked;
     std::error_code ignored;
@@ -212,7 +212,7 @@ void warn_of_others(const std::vector<std::string>& others, MovieInfo& info) {
         others.size() == 1 ? "its name" : "their names", others.front(), others.size() == 1 ? "" : ", ..."));
 }
 
-/// The files up to the first that is broken: frames behind it would get wrong numbers.
+/// Collects the files up to the first broken one: frames after it would get wrong numbers.
 void take_pngs(const fs::path& folder, const std::vector<std::string>& names, const std::vector<LookedAt>& looked,
                MovieInfo& info) {
     const PngHeader& first = looked.front().header;
@@ -264,7 +264,7 @@ bool is_png_folder(const fs::path& folder) {
     return found;
 }
 
-std::unique_ptr<Movie> open_png_folder(const fs::path& folder, const MovieChoice& choice, EarlierLooks*) {
+std::unique_ptr<Movie> open_png_folder(const fs::path& folder, const MovieChoice& choice, ScanState*) {
     require_single_planes(choice, folder.string());
     const PngFiles names = list_pngs(folder);
     if (names.pngs.empty()) throw InputError(fmt::format("{}: has no PNG file any more", folder.string()));

@@ -1,4 +1,4 @@
-// PNG files as frames: order, types, what is no grey picture, damage.
+// PNG files as frames: order, types, pictures that are not grey, damage.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -55,7 +55,7 @@ void write_twelve(const TemporaryFolder& folder) {
     for (int k = 0; k < 12; ++k) folder.write(fmt::format("m\xc3\xbc {}.{}", k, k == 3 ? "PNG" : "png"), frame(k));
 }
 
-std::string name_of(int number) { return fmt::format("m\xc3\xbc {}.png", number); }
+std::string to_name(int number) { return fmt::format("m\xc3\xbc {}.png", number); }
 
 std::string warning_of(const Movie& movie) {
     return movie.info().warnings.size() == 1 ? movie.info().warnings[0]
@@ -78,8 +78,8 @@ TEST(PngMovie, has_the_files_of_a_folder_in_natural_order) {
 TEST(PngMovie, one_file_is_one_frame_and_files_are_joined) {
     const TemporaryFolder folder;
     write_twelve(folder);
-    EXPECT_EQ(pixels<std::uint16_t>(*open_movie(folder / name_of(1))), counting<std::uint16_t>(6, 1006));
-    const auto joined = open_joined_movie({folder / name_of(0), folder / name_of(1)});
+    EXPECT_EQ(pixels<std::uint16_t>(*open_movie(folder / to_name(1))), counting<std::uint16_t>(6, 1006));
+    const auto joined = open_joined_movie({folder / to_name(0), folder / to_name(1)});
     EXPECT_EQ(pixels<std::uint16_t>(*joined), counting<std::uint16_t>(12, 1000));
     const auto bytes = folder.write("bytes.png", Png{.bits = 8}.bytes("abcdef"));
     EXPECT_EQ(pixels<std::uint8_t>(*open_movie(bytes)), counting<std::uint8_t>(6, 'a'));
@@ -105,14 +105,14 @@ TEST(PngMovie, refuses_what_is_not_grey) {
 TEST(PngMovie, frames_are_alike) {
     const TemporaryFolder folder;
     write_twelve(folder);
-    folder.write(name_of(7), Png{.bits = 8}.bytes("abcdef"));
+    folder.write(to_name(7), Png{.bits = 8}.bytes("abcdef"));
     expect_error<InputError>([&] { open_movie(folder.path()); }, {"7.png: has 3x2 px of 8 bits", "move other files"});
 }
 
-TEST(PngMovie, missing_numbers_and_other_files_are_told) {
+TEST(PngMovie, missing_numbers_and_other_files_are_reported) {
     const TemporaryFolder folder;
     write_twelve(folder);
-    std::filesystem::remove(folder / name_of(5));
+    std::filesystem::remove(folder / to_name(5));
     EXPECT_NE(warning_of(*open_movie(folder.path())).find("number 5 is missing"), std::string::npos);
     write_twelve(folder);
     folder.write("notes.txt", "x");
@@ -122,15 +122,15 @@ TEST(PngMovie, missing_numbers_and_other_files_are_told) {
 TEST(PngMovie, a_link_to_nothing_is_refused_and_shifts_no_frame) {
     const TemporaryFolder folder;
     write_twelve(folder);
-    std::filesystem::remove(folder / name_of(5));
-    std::filesystem::create_symlink("gone.png", folder / name_of(5));
+    std::filesystem::remove(folder / to_name(5));
+    std::filesystem::create_symlink("gone.png", folder / to_name(5));
     expect_error<InputError>([&] { open_movie(folder.path()); }, {"5.png: is a link to gone.png, which does not exist",
                                                                   "wrong numbers", "Put the file back"});
-    folder.write("gone.png", frame(5));  // the link leads somewhere, and the target is a frame of its own
+    folder.write("gone.png", frame(5));  // the link then has a target, so it is also a frame
     EXPECT_EQ(open_movie(folder.path())->info().frames, 13);
     std::filesystem::remove(folder / "gone.png");
-    std::filesystem::remove(folder / name_of(5));
-    std::filesystem::create_symlink("gone.txt", folder / "notes.txt");  // no frame by its name
+    std::filesystem::remove(folder / to_name(5));
+    std::filesystem::create_symlink("gone.txt", folder / "notes.txt");  // not a frame, by its name
     EXPECT_EQ(open_movie(folder.path())->info().frames, 11);
 }
 
@@ -144,16 +144,16 @@ TEST(PngMovie, a_file_that_breaks_off_ends_the_movie) {
     const TemporaryFolder folder;
     write_twelve(folder);
     for (const std::size_t n : {std::size_t(0), std::size_t(5), std::size_t(40), frame(11).size() - 14}) {
-        folder.write(name_of(11), frame(11).substr(0, n));
+        folder.write(to_name(11), frame(11).substr(0, n));
         const auto movie = open_movie(folder.path());
         EXPECT_EQ(movie->info().frames, 11) << n;
         EXPECT_NE(warning_of(*movie).find("it is the last file, and is left out"), std::string::npos) << n;
     }
-    folder.write(name_of(4), frame(4).substr(0, 40));
+    folder.write(to_name(4), frame(4).substr(0, 40));
     const auto movie = open_movie(folder.path());
     EXPECT_EQ(pixels<std::uint16_t>(*movie), std::vector<std::uint16_t>(counts.begin(), counts.begin() + 24));
     EXPECT_NE(warning_of(*movie).find("the movie ends before it, and 7 behind it are left out"), std::string::npos);
-    folder.write(name_of(0), "");
+    folder.write(to_name(0), "");
     expect_error<InputError>([&] { open_movie(folder.path()); }, {"0.png: is empty", "no frame is usable"});
 }
 
@@ -168,7 +168,7 @@ TEST(PngMovie, damaged_pixels_are_an_error_when_they_are_read) {
     write_twelve(folder);
     std::string bytes = frame(6);
     bytes[bytes.find("IDAT") + 6] ^= 1;
-    folder.write(name_of(6), bytes);
+    folder.write(to_name(6), bytes);
     const auto movie = open_movie(folder.path());
     expect_error<InputError>([&] { pixels<std::uint16_t>(*movie); }, {"frame 6", "6.png", "damaged"});
     EXPECT_EQ(pixels<std::uint16_t>(*movie, 7, 1), counting<std::uint16_t>(6, 1042));

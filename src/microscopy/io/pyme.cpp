@@ -30,7 +30,7 @@ struct PymeNumber {
     bool is_integer = false;
 };
 
-/// The row as HDF5 makes it of the file's: the same records, of which each number is a double, and nothing else.
+/// A row as HDF5 converts it: the file's records, with only their numbers, each as a double.
 class RowOfDoubles {
   public:
     RowOfDoubles(hid_t stored, const fs::path& path) : path_(path) { type = record(stored, "", 0, 0, bytes); }
@@ -94,7 +94,7 @@ class RowOfDoubles {
     const fs::path& path_;
 };
 
-/// What PYME calls a column of glint's. Lengths are in nm.
+/// PYME's name for one of glint's columns. Lengths are in nm.
 struct PymeColumn {
     const char *nested, *flat;
     std::vector<const char*> names;
@@ -126,7 +126,7 @@ double number_attribute_of(hid_t object, const char* name) {
     return std::isfinite(value) ? value : 0;
 }
 
-/// /MetaData/voxelsize, in um; 0 if it is not there.
+/// Returns /MetaData/voxelsize in um; 0 if it is missing.
 double voxel_nm(hid_t file, const char* axis) {
     if (!hdf5::has(file, "MetaData")) return 0;
     const hdf5::Handle all(H5Gopen2(file, "MetaData", H5P_DEFAULT));
@@ -136,7 +136,7 @@ double voxel_nm(hid_t file, const char* axis) {
     return nm > 0 && nm <= 1e6 ? nm : 0;
 }
 
-/// Whether the file has a table of that name that has these columns.
+/// Returns true if the file has a table of that name with these columns.
 bool has_table(hid_t file, const char* name, std::initializer_list<const char*> columns) {
     if (!hdf5::has(file, name)) return false;
     const hdf5::Handle dataset(H5Dopen2(file, name, H5P_DEFAULT));
@@ -201,7 +201,7 @@ class PymeTable : public TableFile {
         row_.type = std::move(doubles.type), row_.bytes = doubles.bytes;
         std::vector<bool> is_taken(doubles.numbers.size(), false);
         for (const PymeColumn& column : pyme_columns()) {
-            // An exported table may have both: the plain one is corrected for drift and mapped.
+            // An exported table may contain both: the plain name is then corrected for drift and mapped.
             const auto find = [&](const char* name) {
                 return std::find_if(doubles.numbers.begin(), doubles.numbers.end(),
                                     [&](const PymeNumber& number) { return number.name == name; });
@@ -215,14 +215,14 @@ class PymeTable : public TableFile {
         }
         for (std::size_t k = 0; k < doubles.numbers.size(); ++k) {
             const PymeNumber& number = doubles.numbers[k];
-            // Names that mean another thing in glint, and the corners of windows.
+            // Skips names with another meaning in glint, and the corners of ROIs.
             if (!is_taken[k] && !builder.has(number.name) && number.name.find("slicesUsed") != 0 &&
                 !is_own(number.name))
                 add(number, number.name, 1);
         }
     }
 
-    /// Whether glint would take a column of that name for one of its own, in another unit.
+    /// Returns true if glint would read a column of that name as one of its own, in another unit.
     static bool is_own(const std::string& name) {
         const auto own = localization_columns();
         return name == "status" || name == "iterations" || name == "frame" ||

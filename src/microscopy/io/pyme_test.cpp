@@ -1,4 +1,4 @@
-// Tables of PYME: records in rows as PyTables stores them, exported tables, and what is no table of it.
+// Tables of PYME: records in rows as PyTables stores them, exported tables, and other files.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -55,7 +55,7 @@ void write_voxel(hid_t file, double x_um, double y_um) {
     }
 }
 
-/// As PYME writes fits; `voxel_um` 0: without metadata.
+/// Writes fits as PYME does. `voxel_um` 0: without metadata.
 std::filesystem::path write_h5r(const std::filesystem::path& path, double voxel_um = 0.1) {
     const hdf5::Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
     const hdf5::Handle fit = type_of_fit(), row(H5Tcreate(H5T_COMPOUND, sizeof(PymeRow)));

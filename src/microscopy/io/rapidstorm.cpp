@@ -53,7 +53,7 @@ std::string rapid_unit(const RapidField& field) {
     return field.unit == "pixel" ? "px" : field.unit;
 }
 
-/// The number of "3.27165e-005 m"; empty with another unit.
+/// Returns the number of "3.27165e-005 m"; nullopt for another unit.
 std::optional<double> limit_in(const std::string& text, std::string_view unit) {
     std::istringstream in(text);
     double value = 0;
@@ -62,7 +62,7 @@ std::optional<double> limit_in(const std::string& text, std::string_view unit) {
     return value;
 }
 
-/// The first and the last pixel's centre limit the positions, which gives the movie's size.
+/// Returns the movie's size from the limits of the positions, which are the centres of the first and the last pixel.
 int pixels_along(const RapidField& field, const char* side, double pixel_size_nm, const fs::path& path,
                  const Warn& warn) {
     constexpr double largest = 1e6, tolerance = 0.02;

@@ -77,7 +77,7 @@ TEST(RapidStorm, units_uncertainties_and_depths) {
     EXPECT_FLOAT_EQ(out.lpx_px[0], 0.25f);
 }
 
-TEST(RapidStorm, a_pixel_size_that_does_not_fit_is_told) {
+TEST(RapidStorm, a_pixel_size_that_does_not_fit_is_reported) {
     TemporaryFolder folder;
     Warnings warnings;
     const auto path = folder.write("a.txt", table(position(0) + position(1) + frame, "1 2 3\n"));

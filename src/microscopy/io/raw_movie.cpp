@@ -27,7 +27,7 @@ class Description {
     explicit Description(const std::filesystem::path& path);
     std::string text(const std::string& key) const;
     std::int64_t integer(const std::string& key, std::int64_t most) const;
-    /// In the mapping `within` the document, if given.
+    /// Returns a positive number of the document, or of its mapping `within` if given.
     std::optional<double> positive(const std::string& key, const char* within = nullptr) const;
     [[noreturn]] void refuse(const std::string& why) const {
         throw InputError(
@@ -48,7 +48,7 @@ Description::Description(const std::filesystem::path& path) : name_(path.string(
     std::string text(std::size_t(file.size()), '\0');
     text.resize(file.read_at(0, reinterpret_cast<std::byte*>(text.data()), text.size()));
     try {
-        // The first document; LoadAll never ends on some texts, ",x, y" for one.
+        // Not LoadAll, which never ends on some texts, such as ",x, y".
         node_ = YAML::Load(without_python_objects(first_document(text)));
     } catch (const YAML::Exception& error) {
         refuse(fmt::format("is no YAML ({})", error.what()));
@@ -112,7 +112,7 @@ MovieInfo read_description(const Description& yaml) {
     return info;
 }
 
-/// A warning where the file is longer than described.
+/// Warns if the file is longer than described.
 void check_length(const std::filesystem::path& path, MovieInfo& info, int pixel_bytes) {
     const std::uint64_t frame_bytes = std::uint64_t(info.width) * info.height * pixel_bytes,
                         size = InputFile(path).size();
@@ -152,7 +152,7 @@ std::unique_ptr<Movie> open_raw(const std::filesystem::path& path, const MovieCh
             fmt::format("{}: has `{}` several times with different values: the last one counts, as in "
                         "Picasso",
                         yaml_of(path).filename().string(), key));
-    check_length(path, frames.info, bytes_of(frames.stored));
+    check_length(path, frames.info, num_bytes(frames.stored));
     return plain_movie(path, std::move(frames));
 }
 

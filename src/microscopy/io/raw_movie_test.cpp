@@ -1,4 +1,4 @@
-// Picasso's raw movies: byte orders, sizes that do not match, descriptions that make no sense.
+// Picasso's raw movies: byte orders, sizes that do not match, invalid descriptions.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -48,7 +48,7 @@ TEST(RawMovie, reads_both_byte_orders) {
     }
 }
 
-TEST(RawMovie, the_last_value_of_a_repeated_key_counts_and_is_told) {
+TEST(RawMovie, the_last_value_of_a_repeated_key_counts_and_is_reported) {
     const test::TemporaryFolder folder;
     const auto movie =
         open_movie(write_raw(folder, "Width: 9\nPixelsize: 130\nPixelsize: 130\n" + uint16_le, ramp(3 * frame_bytes)));
@@ -74,7 +74,7 @@ TEST(RawMovie, takes_camera_facts_only_where_they_stand) {
     EXPECT_FALSE(odd->info().pixel_size_nm || odd->info().offset_adu || odd->info().gain_e_per_adu);
 }
 
-TEST(RawMovie, truncated_file_gives_its_whole_frames) {
+TEST(RawMovie, truncated_file_has_its_complete_frames) {
     const test::TemporaryFolder folder;
     const auto movie = open_movie(write_raw(folder, uint16_le, ramp(2 * frame_bytes + 5)));
     EXPECT_EQ(movie->info().frames, 2);
@@ -85,7 +85,7 @@ TEST(RawMovie, truncated_file_gives_its_whole_frames) {
     expect_error<InputError>([&] { open_movie(path); }, {"movie.raw", "less than one frame", "3 frames of 4x2"});
 }
 
-TEST(RawMovie, bytes_beyond_the_description_are_told) {
+TEST(RawMovie, bytes_beyond_the_description_are_reported) {
     const test::TemporaryFolder folder;
     const auto movie = open_movie(write_raw(folder, uint16_le, ramp(5 * frame_bytes)));
     EXPECT_EQ(movie->info().frames, 3);

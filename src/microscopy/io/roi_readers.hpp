@@ -1,4 +1,4 @@
-// ROI stacks as files have them, and their readers, one per format.
+// ROI stacks as stored in files, and their readers, one per format.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,7 +21,7 @@ struct RoiCounts {
     std::size_t count = 0;
     PixelType type = PixelType::float32;
     std::vector<float> floats;             ///< n * S * S, C order; or
-    std::unique_ptr<std::byte[]> of_type;  ///< the same of `type`, where a fit takes what the file has
+    std::unique_ptr<std::byte[]> of_type;  ///< the same as `type`, if a fit accepts the file's type
     std::vector<std::int32_t> x_corner, y_corner;
     std::vector<std::uint32_t> frame;
 
@@ -35,22 +35,22 @@ struct RoiCounts {
 RoiCounts read_roi_counts(const std::filesystem::path& path);
 
 /// Returns the sensor from the movie's first pixel on, or a single ROI if all pixels are equal. Throws InputError,
-/// naming `file`, if a ROI lies outside the camera's maps, and OptionError if the places of ROIs are unknown.
+/// naming `file`, if a ROI is outside the camera's maps, and OptionError if the positions of ROIs are unknown.
 CameraView camera_of_rois(const Camera& camera, const RoiCounts& rois, const std::string& file);
 
-/// Counts and camera as a fit takes them; both are borrowed.
+/// Returns a view of counts and camera for a fit; both must outlive it.
 RoiView view(const RoiCounts& rois, const CameraView& camera);
 
-/// The edge S of an (n, S, S) stack. Throws InputError, naming `file`, unless n >= 1 and S is 3 to 31.
+/// Returns the edge S of an (n, S, S) stack. Throws InputError, naming `file`, unless n >= 1 and S is 3 to 31.
 int roi_size_of_shape(const std::vector<std::uint64_t>& shape, const std::string& file);
 
-/// NumPy's .npy, versions 1 to 3, C or Fortran order, either byte order.
+/// Reads NumPy's .npy, versions 1 to 3, C or Fortran order, either byte order.
 RoiCounts read_npy_rois(const std::filesystem::path& path);
 
-/// HDF5: `rois` or `data`, optional `x_corner` and `y_corner`, `frame`.
+/// Reads HDF5: `rois` or `data`, optional `x_corner` and `y_corner`, `frame`.
 RoiCounts read_hdf5_rois(const std::filesystem::path& path);
 
-/// TIFF, one page per ROI. A truncated file is an error: lost ROIs must not go unnoticed.
+/// Reads a TIFF with one page per ROI. A truncated file is an error: lost ROIs must not go unnoticed.
 RoiCounts read_tiff_rois(const std::filesystem::path& path);
 
 }  // namespace glint

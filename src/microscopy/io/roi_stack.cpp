@@ -26,7 +26,7 @@ void append_counts(const FrameBlock& block, std::vector<float>& out) {
     const std::size_t old = out.size();
     out.resize(old + values);
     for (std::size_t k = 0; k < values; ++k) {
-        const std::byte* from = block.bytes.data() + k * std::size_t(bytes_of(block.type));
+        const std::byte* from = block.bytes.data() + k * std::size_t(num_bytes(block.type));
         std::uint16_t word = 0;
         if (block.type == PixelType::uint8) out[old + k] = float(std::to_integer<int>(*from));
         if (block.type == PixelType::uint16) std::memcpy(&word, from, sizeof word), out[old + k] = float(word);
@@ -67,7 +67,7 @@ CameraView camera_of_rois(const Camera& camera, const RoiCounts& rois, const std
                         "HDF5 stack with x_corner and y_corner, or a camera without maps",
                         file));
     const int width = camera.sensor_width - camera.roi_x, height = camera.sensor_height - camera.roi_y;
-    // CameraView says what is wrong with a corner outside the sensor.
+    // CameraView reports a corner outside the sensor.
     const CameraView view(camera, std::max(width, rois.size), std::max(height, rois.size));
     for (std::size_t k = 0; k < rois.count; ++k) check_inside(view, rois, k, file);
     return view;
@@ -103,7 +103,7 @@ Rois read_rois(const std::filesystem::path& path, const Camera& camera) {
     RoiCounts counts = read_roi_counts(path);
     const CameraView view = camera_of_rois(camera, counts, path.string());
     const bool maps = camera.has_maps();
-    const std::size_t values = counts.values_of_roi(), bytes = values * std::size_t(bytes_of(counts.type));
+    const std::size_t values = counts.values_of_roi(), bytes = values * std::size_t(num_bytes(counts.type));
     Rois rois;
     rois.size = counts.size;
     resize_large(rois.pixels, counts.count * values);

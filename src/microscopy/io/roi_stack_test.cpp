@@ -1,4 +1,4 @@
-// ROI stacks: headers that lie, and cameras with maps. tests/judge/test_rois.py reads what NumPy and h5py write.
+// ROI stacks: false headers, and cameras with maps. tests/judge/test_rois.py reads files written by NumPy and h5py.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -149,7 +149,7 @@ TEST(RoiStack, hostile_npy_headers) {
 
 TEST(RoiStack, any_number_of_threads_reads_the_same) {
     const test::TemporaryFolder folder;
-    constexpr std::size_t rois = 5000, values = rois * 7 * 7;  // several times what a thread reads in one piece
+    constexpr std::size_t rois = 5000, values = rois * 7 * 7;  // several pieces per thread
     std::vector<std::uint16_t> counts(values);
     for (std::size_t k = 0; k < values; ++k) counts[k] = std::uint16_t(k * 31 % 65521);
     const std::string bytes(reinterpret_cast<const char*>(counts.data()), 2 * values);

@@ -1,4 +1,4 @@
-// The blocks of rows that threads make text or bytes of, while those before them are written.
+// Blocks of rows, which threads convert to text or bytes while earlier blocks are written.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +9,8 @@
 
 namespace glint {
 
-/// Half a megabyte or so: long enough for a thread and for a write, short enough that many threads' stay in the cache.
+/// Rows of about half a megabyte: enough work for a thread and for a write, and few enough for the blocks of many
+/// threads to stay in the cache.
 constexpr std::size_t rows_of_block = 8192;
 
 struct RowBlock {
@@ -17,15 +18,15 @@ struct RowBlock {
     std::size_t count() const { return end - first; }
 };
 
-/// How many blocks `rows` rows are.
+/// Returns the number of blocks of `rows` rows.
 inline std::size_t row_blocks(std::size_t rows) { return (rows + rows_of_block - 1) / rows_of_block; }
 
-/// The rows of block `k` of `rows` rows.
+/// Returns the rows of block `k` if there are `rows` rows.
 inline RowBlock row_block(std::size_t k, std::size_t rows) {
     return {k * rows_of_block, std::min((k + 1) * rows_of_block, rows)};
 }
 
-/// `make(block, made)` on any thread, `take(block, made)` in the order of rows, as made_in_order().
+/// Calls `make(block, made)` on any thread, and `take(block, made)` in row order, as made_in_order() does.
 template <class Made, class Make, class Take>
 void rows_in_order(std::size_t rows, const Make& make, const Take& take) {
     made_in_order<Made>(

@@ -43,11 +43,11 @@ SpeHeader parse_header(std::string_view bytes) {
     return header;
 }
 
-/// What the footer states; 0 and empty if it does not.
+/// The footer's facts; 0 and empty if unknown.
 struct Footer {
     std::int64_t frames = 0, regions = 0;
     int width = 0, height = 0;
-    std::uint64_t step = 0;  ///< from frame to frame: time stamps may stand behind the pixels
+    std::uint64_t step = 0;  ///< from frame to frame: time stamps may follow the pixels
     std::string pixel_format, camera;
     std::optional<double> exposure_ms;
 };
@@ -117,7 +117,7 @@ void refuse_regions(std::int64_t regions, const std::string& name) {
 }
 
 void take_header(const SpeHeader& header, const std::string& name, PlainFrames& frames) {
-    refuse_regions(header.version >= 3 ? 1 : header.regions, name);  // 3.x says them in the footer
+    refuse_regions(header.version >= 3 ? 1 : header.regions, name);  // 3.x stores them in the footer
     frames.info.width = header.width;
     frames.info.height = header.height;
     frames.info.frames = header.frames;
@@ -130,9 +130,9 @@ void take_header(const SpeHeader& header, const std::string& name, PlainFrames& 
 /// Frames end where the footer begins.
 void end_at(std::uint64_t footer_at, const std::string& name, PlainFrames& frames) {
     const MovieInfo& info = frames.info;
-    const std::uint64_t pixels = std::uint64_t(info.width) * info.height * bytes_of(frames.stored),
+    const std::uint64_t pixels = std::uint64_t(info.width) * info.height * num_bytes(frames.stored),
                         step = frames.step ? frames.step : pixels, room = footer_at - spe_header_bytes;
-    if (pixels == 0 || step < pixels || info.frames < 1) return;  // which plain_movie() refuses
+    if (pixels == 0 || step < pixels || info.frames < 1) return;  // plain_movie() rejects these values
     const std::uint64_t whole = room < pixels ? 0 : 1 + (room - pixels) / step;
     if (std::uint64_t(info.frames) <= whole) return;
     const std::string what =
@@ -172,7 +172,7 @@ bool is_spe(const InputFile& file, const std::filesystem::path&) {
     if (file.size() < spe_header_bytes) return false;
     const std::string bytes = bytes_at(file, 0, spe_header_bytes);
     const float version = number_at<float>(bytes, 1992);
-    return number_at<std::uint32_t>(bytes, 2996) == 0x01234567 ||  // some writers leave out one of them
+    return number_at<std::uint32_t>(bytes, 2996) == 0x01234567 ||  // some writers leave out one of the two marks
            (number_at<std::uint16_t>(bytes, 4098) == 0x5555 && version >= 1 && version < 4);
 }
 

@@ -1,4 +1,4 @@
-// SPE movies: pixel types of both versions, footers, regions, headers that make no sense.
+// SPE movies: pixel types of both versions, footers, regions, invalid headers.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -57,13 +57,13 @@ std::string footer(const std::string& frame, const std::string& regions) {
 const std::string frame_16 = R"(count="3" pixelFormat="MonochromeUnsigned16" size="16" stride="16")";
 const auto counts = counting<std::uint16_t>(3 * 4 * 2, 513);
 
-/// A movie of LightField's.
+/// Returns a movie as LightField writes it.
 std::string light_field(const std::string& frames, const std::string& xml, Spe spe = {.version = 3}) {
     spe.footer_at = 4100 + frames.size();
     return header(spe) + frames + xml;
 }
 
-/// Small numbers of type T, written as SPE's `type`, are read unchanged.
+/// Expects that small numbers of type T, written as SPE's `type`, are read unchanged.
 template <class T, class Read>
 void reads_type(std::int16_t type) {
     const TemporaryFolder folder;
@@ -102,7 +102,7 @@ TEST(SpeMovie, takes_one_pixel_and_wide_frames) {
     EXPECT_EQ(pixels<std::uint16_t>(*open_movie(wide)), row);
 }
 
-TEST(SpeMovie, is_told_by_either_mark_whatever_its_name) {
+TEST(SpeMovie, is_recognised_by_either_mark_whatever_its_name) {
     const TemporaryFolder folder;
     std::string old = header({.version = 0}) + bytes_of_numbers(counts), bare = header({}) + bytes_of_numbers(counts);
     put(old, 4098, std::uint16_t(0));
@@ -146,7 +146,7 @@ TEST(SpeMovie, the_footer_has_the_last_word_on_sizes) {
     EXPECT_EQ(pixels<std::uint16_t>(*open_movie(path)), counts);
 }
 
-TEST(SpeMovie, a_footer_that_is_missing_is_told) {
+TEST(SpeMovie, a_footer_that_is_missing_is_reported) {
     const TemporaryFolder folder;
     for (const std::uint64_t at : {std::uint64_t(0), std::uint64_t(1000000), ~std::uint64_t(0)}) {
         const auto movie =
@@ -157,7 +157,7 @@ TEST(SpeMovie, a_footer_that_is_missing_is_told) {
     }
 }
 
-TEST(SpeMovie, truncated_file_gives_its_whole_frames) {
+TEST(SpeMovie, truncated_file_has_its_complete_frames) {
     const TemporaryFolder folder;
     const std::string frames = bytes_of_numbers(counts);
     const auto movie = open_movie(folder.write("movie.spe", header({}) + frames.substr(0, 37)));

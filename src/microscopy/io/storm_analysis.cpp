@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The number in a scalar attribute; 0 if there is none.
+/// Returns the number in a scalar attribute; 0 if there is none.
 double number_attribute(hid_t object, const char* name) {
     if (H5Aexists(object, name) <= 0) return 0;
     const hdf5::Handle attribute(H5Aopen(object, name, H5P_DEFAULT));
@@ -34,7 +34,7 @@ int size_attribute(hid_t object, const char* name) {
     return value >= 1 && value <= 1e6 ? int(value) : 0;
 }
 
-/// N of "fr_N".
+/// Returns N of "fr_N".
 std::optional<std::uint32_t> frame_of_group(std::string_view name) {
     if (!name.starts_with("fr_")) return std::nullopt;
     std::uint32_t frame = 0;
@@ -43,7 +43,7 @@ std::optional<std::uint32_t> frame_of_group(std::string_view name) {
     return frame;
 }
 
-/// Whether a dataset is of another channel than the first: "c1_x".
+/// Returns true if a dataset belongs to another channel than the first: "c1_x".
 bool is_of_other_channel(std::string_view name) {
     const std::size_t digits = name.find_first_not_of("0123456789", 1);
     return name.starts_with('c') && digits != name.npos && digits > 1 && name[digits] == '_';
@@ -52,7 +52,7 @@ bool is_of_other_channel(std::string_view name) {
 struct StormColumn {
     std::string dataset;
     std::vector<int> to;
-    std::string drift;  ///< the group's attribute that is added
+    std::string drift;  ///< name of the group's attribute that is added to the column
     hdf5::Handle open;  ///< in the current group
 };
 
@@ -106,7 +106,7 @@ class StormAnalysisTable : public TableFile {
         for (const int to : column.to) builder.add_values(to, values);
     }
 
-    /// The first group that has rows, from the current one on.
+    /// Opens the first group that has rows, from the current one on.
     void open_group() {
         for (; at_ != groups_.end(); ++at_) {
             read_ = 0;
@@ -160,7 +160,8 @@ class StormAnalysisTable : public TableFile {
         return hdf5::shape_of(open_list(group, name, dataset)).front();
     }
 
-    /// Those of the first frame with rows; a file without rows has the three that every table has.
+    /// Adds the columns of the first frame with rows. If no frame has rows, adds the three columns that every table
+    /// has.
     void add_columns() {
         frame_column_ = builder.add_column("frame");
         builder.set_integer(frame_column_);
@@ -213,7 +214,7 @@ class StormAnalysisTable : public TableFile {
         if (!column.to.empty()) columns_.push_back(std::move(column));
     }
 
-    /// 2D fits have zeros. Reads frames up to the first other depth.
+    /// Returns true if a depth is not 0; 2D fits have only zeros. Reads frames up to the first such depth.
     bool has_depths() {
         for (const auto& [frame, name] : groups_) {
             const hdf5::Handle group = handle(name);

@@ -106,7 +106,7 @@ TEST(StormAnalysis, frames_are_groups_and_positions_count_from_the_first_pixels_
     EXPECT_EQ(x, out.x_px);
 }
 
-TEST(StormAnalysis, drift_channels_and_tracks_are_told) {
+TEST(StormAnalysis, drift_channels_and_tracks_are_reported) {
     TemporaryFolder folder;
     {
         const StormFile file(folder / "a.hdf5");

@@ -1,4 +1,4 @@
-// Each format of tables is complete: recognised by its name and its content, and says what it cannot hold.
+// Each format of tables is complete: it recognises its files by name and content, and reports what it cannot store.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -49,7 +49,7 @@ TEST(TableFormats, that_are_written_are_recognised_and_hold_positions_and_frames
             ASSERT_EQ(read.size(), 2U) << ending;
             EXPECT_EQ(read.frame[1] - read.frame[0], 3U) << ending;
             for (std::size_t k = 0; k < 2; ++k) {
-                // Text has at least five decimals of a nanometre here.
+                // The texts have at least five decimals of a nanometre.
                 EXPECT_NEAR(read.x_px[k], table.x_px[k], 1e-5) << ending;
                 EXPECT_NEAR(read.y_px[k], table.y_px[k], 1e-5) << ending;
             }

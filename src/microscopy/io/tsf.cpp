@@ -1,5 +1,5 @@
-// Reads tagged spot files (.tsf) of Micro-Manager and others: messages in the wire format of Protocol Buffers, one
-// per spot.
+// Reads tagged spot files (.tsf) of Micro-Manager and other programs: messages in the wire format of Protocol Buffers,
+// one per spot.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -22,10 +22,10 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t tsf_header_bytes = 12, largest_message = 1 << 20;
 
-/// Numbers of a message, by the number of their field. Texts and messages inside it are passed over.
+/// Numbers of a message, by the number of their field. Texts and nested messages are skipped.
 using MessageFields = std::map<std::uint64_t, double>;
 
-/// Bytes of a file one after the other, a piece at a time.
+/// Reads the bytes of a file in order, one piece at a time.
 class MessageReader {
   public:
     explicit MessageReader(const InputFile& file) : file_(file) {}
@@ -33,7 +33,8 @@ class MessageReader {
     std::uint64_t at() const { return begin_ + at_; }
     void go_to(std::uint64_t at) { begin_ = at, at_ = 0, bytes_.clear(); }
 
-    /// The message that begins here, with its length before it. False if it does not end before `end`, or is damaged.
+    /// Reads the message that begins here, after its length. Returns false if it does not end before `end`, or is
+    /// damaged.
     bool read(std::uint64_t end, MessageFields& fields) {
         std::uint64_t length = 0;
         fields.clear();
@@ -108,7 +109,8 @@ class MessageReader {
     std::vector<std::byte> bytes_;
 };
 
-/// Where the list of spots ends and the message about all of them begins; 0 if the file is no tagged spot file.
+/// Returns the position at which the list of spots ends and the message about all of them begins; 0 if the file is no
+/// tagged spot file.
 std::uint64_t end_of_spots(const InputFile& file) {
     std::byte raw[tsf_header_bytes];
     if (file.read_at(0, raw, sizeof raw) != sizeof raw) return 0;
@@ -200,7 +202,7 @@ class TsfTable : public TableFile {
                         file_.name(), spot, end_));
     }
 
-    /// nm in one unit of location.
+    /// Returns the nanometres in one unit of location.
     double nm_of(double unit) const {
         if (unit == 0) return 1;
         if (unit == 1) return 1000;
@@ -246,7 +248,8 @@ class TsfTable : public TableFile {
         if (is_whole) builder.set_integer(column);
     }
 
-    /// 2D files may have depths that are all 0. Reads spots up to the first other one.
+    /// Returns true if a value of the field is not 0; 2D files may have depths that are all 0. Reads spots up to the
+    /// first such value.
     bool has_values(std::uint64_t field) {
         restart();
         MessageFields spot;
@@ -257,7 +260,7 @@ class TsfTable : public TableFile {
         return false;
     }
 
-    /// A spot may have units of its own, which nobody seems to write.
+    /// Throws InputError if a spot has other units than the first. The format allows it, but no known program does so.
     void require_units(const MessageFields& spot) const {
         for (const auto& [field, unit] :
              {std::pair(spot_location_units, location_), std::pair(spot_intensity_units, intensity_)})

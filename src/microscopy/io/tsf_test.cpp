@@ -1,4 +1,4 @@
-// Tagged spot files, encoded byte by byte as the format's description says.
+// Tagged spot files, encoded byte by byte according to the format's description.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -120,7 +120,7 @@ TEST(Tsf, damaged_files_are_refused) {
                "spot 2 has another unit");
     EXPECT_HAS(read(file_of({spot(-5, 1, 2)}, whole(22, 2) + whole(23, 1))), "frame number -5");
     std::string long_spot = good;
-    long_spot[12] = char(120);  // the first spot ends behind the second
+    long_spot[12] = char(120);  // the first spot ends after the second begins
     EXPECT_HAS(read(long_spot), "spot 1 is no message");
     std::string wrong_kind = good;
     wrong_kind[13] = char(15);

@@ -35,7 +35,7 @@ class Inflater {
     Inflater& operator=(const Inflater&) = delete;
 
     bool ended() const { return ended_; }
-    /// Fills `out` as far as the stream goes, and says how far.
+    /// Fills `out` until the stream ends. Returns the number of bytes.
     std::size_t fill(std::span<std::byte> out);
 
   private:

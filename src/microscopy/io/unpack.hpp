@@ -1,4 +1,4 @@
-// Data packed by zlib, gzip, Zstandard or Blosc, unpacked into as many bytes as they must be.
+// Unpacks data packed by zlib, gzip, Zstandard or Blosc to an expected number of bytes.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -27,7 +27,7 @@ namespace glint::zarr {
 /// `out` or other codecs.
 void unpack_blosc(std::span<const std::byte> packed, std::span<std::byte> out);
 
-/// One LZ4 block; throws as above.
+/// Unpacks one LZ4 block. Throws as above.
 void unpack_lz4(std::span<const std::byte> packed, std::span<std::byte> out);
 
 }  // namespace glint::zarr

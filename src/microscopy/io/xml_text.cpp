@@ -35,7 +35,7 @@ void for_each_element(std::string_view xml, const std::string& name,
                         "without them, or in several files",
                         name, nodes, max_nodes));
     pugi::xml_document document;
-    // A mistake in the text ends the document; the elements before it are visited.
+    // An error in the text ends the document; the elements before it are visited.
     if (document.load_buffer(xml.data(), xml.size()).status == pugi::status_out_of_memory) throw std::bad_alloc();
     Visitor visitor;
     visitor.visit = &visit;

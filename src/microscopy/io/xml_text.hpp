@@ -8,9 +8,9 @@
 
 namespace glint {
 
-/// Calls `visit` with each element, in the order of the text, down to 64 levels. In a text that is not well-formed,
-/// such as a truncated one, visits the elements before the error. Throws InputError that begins with `name` for
-/// more tags and attributes than any movie's metadata have.
+/// Calls `visit` for each element, in the order of the text, down to 64 levels. In a malformed text, such as a
+/// truncated one, visits the elements before the error. Throws InputError that begins with `name` if there are more
+/// tags and attributes than any movie's metadata have.
 void for_each_element(std::string_view xml, const std::string& name,
                       const std::function<void(const pugi::xml_node&)>& visit);
 
@@ -22,7 +22,7 @@ inline std::string_view attribute(const pugi::xml_node& element, const char* key
     return element.attribute(key).value();
 }
 
-/// Whether an element around it has this name.
+/// Returns true if an ancestor element has this name.
 bool is_within(const pugi::xml_node& element, std::string_view name);
 
 }  // namespace glint

@@ -1,4 +1,4 @@
-// What is written and drawn into pictures: a built-in font of 5x7 pixels, and a scale bar with its length above it.
+// Text and drawings in pictures: a built-in font of 5x7 pixels, and a scale bar with its length above it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -18,16 +18,16 @@ struct Glyph {
     std::uint8_t rows[glyph_height];
 };
 
-/// Removes the first character (UTF-8) of `text` and returns it; unknown characters are an empty box.
+/// Removes the first character (UTF-8) of `text` and returns its glyph; an empty box for an unknown character.
 const Glyph& next_glyph(std::string_view& text);
 
-/// Width of a text in pixels, without the gap after its last character.
+/// Returns the width of a text in pixels, without the gap after its last character.
 int text_width(std::string_view text, int scale);
 
-/// The length of the series 1, 2, 5, 10, ... nm closest to a sixth of a width.
+/// Returns the length of the series 1, 2, 5, 10, ... nm closest to a sixth of a width.
 double fitting_scale_bar_nm(double width_nm);
 
-/// "500 nm", "2 µm".
+/// Returns a label such as "500 nm" or "2 µm".
 std::string scale_bar_label(double length_nm);
 
 /// Draws the bar into the lower right corner. `length_nm` as RenderOptions::scale_bar_nm; throws OptionError if a

@@ -72,7 +72,7 @@ void draw_axes(RgbPicture& picture, const Axis& x, const Axis& y) {
 void draw_points(RgbPicture& picture, const Axis& x, const Axis& y, const std::vector<double>& z,
                  const std::vector<double>& sigma, const std::vector<double>& error, const Rgb& rgb) {
     for (std::size_t k = 0; k < z.size(); ++k) {
-        if (sigma[k] > y.high) continue;  // of a slice outside the range
+        if (sigma[k] > y.high) continue;  // a slice outside the range
         const double px = x.at(z[k]), low = y.at(sigma[k] - error[k]), high = y.at(sigma[k] + error[k]);
         draw_circle(picture, px, y.at(sigma[k]), 3, rgb);
         draw_line(picture, px, low, px, high, rgb);

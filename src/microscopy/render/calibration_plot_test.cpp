@@ -32,7 +32,7 @@ TEST(CalibrationPlot, shows_x_in_focus_right_and_y_in_focus_left_for_a_positive_
     const auto [blue_x, blue_y] = lowest(picture, is_blue);
     EXPECT_EQ(red_y, blue_y);  // equal widths in focus
     EXPECT_GT(red_x, blue_x);
-    // 0.4 um apart on an axis of 1.08 um over 670 px; the lowest row of a curve is flat for some pixels.
+    // 0.4 um apart on an axis of 1.08 um over 670 px. At its minimum, a curve is flat for some pixels.
     EXPECT_NEAR(red_x - blue_x, 670 * 0.4 / 1.08, 30);
 }
 

@@ -13,7 +13,7 @@
 namespace glint {
 namespace {
 
-/// Number of camera pixels from 0 that contain all finite positions.
+/// Returns the number of camera pixels from 0 that contain all finite positions.
 double extent(const std::vector<float>& positions_px) {
     double largest = 0;
     for (float position : positions_px)
@@ -77,7 +77,7 @@ void require_columns(const Localizations& localizations, const RenderOptions& op
         throw OptionError(fmt::format("a smallest blur of {} px: give 0 or more", options.min_blur_px));
 }
 
-/// The part of the camera that the picture shows, in camera pixels from the camera's edge.
+/// Returns the part of the camera that the picture shows, in camera pixels from the camera's edge.
 RenderRegion shown(std::span<const Localizations* const> tables, const RenderOptions& options) {
     const RenderRegion& asked = options.region;
     if (!asked.is_everything()) {
@@ -97,7 +97,7 @@ RenderRegion shown(std::span<const Localizations* const> tables, const RenderOpt
     return all;
 }
 
-/// Whether a dot fills a part of `pixels` pixels. False for NaN.
+/// Returns true if a dot covers a part of the `pixels` pixels of an axis. False for NaN.
 bool reaches(double centre, double sigma, int pixels) {
     return std::floor(centre + dot_reach * sigma) >= 0 && std::floor(centre - dot_reach * sigma) < pixels;
 }

@@ -13,15 +13,15 @@
 
 namespace glint {
 
-/// How far a dot reaches, in widths; the outermost pixels receive the tails beyond.
+/// How far a dot extends, in widths. The outermost pixels also receive the tails beyond.
 constexpr double dot_reach = 4;
 
 /// A localization in picture pixels, measured from the picture's edge; a width of 0 fills one pixel.
 struct Dot {
     double x = 0, y = 0;
     float sigma_x = 0, sigma_y = 0;
-    float hue = 0;           ///< what colours it, from 0 to 1
-    bool is_inside = false;  ///< finite, and reaches into the picture; its centre may lie beyond the edge
+    float hue = 0;           ///< position in the colour map, from 0 to 1
+    bool is_inside = false;  ///< finite, and overlaps the picture; its centre may be outside
 };
 
 /// The geometry of one picture.
@@ -55,10 +55,10 @@ class Canvas {
 /// Dots in pictures: each a Gaussian integrated over pixels (docs/explanation/theory.md, eq. 8.1).
 struct Splats {
     std::vector<float> density;  ///< the sum of all dots
-    std::vector<float> hue;      ///< the sum of all, each multiplied by its hue; empty: not asked for
+    std::vector<float> hue;      ///< the sum over all dots, each multiplied by its hue; empty if not requested
 };
 
-/// The hue of a row of a table, NaN to leave it out.
+/// Returns the hue of a row of a table; NaN to leave the row out.
 using HueOf = std::function<float(const Localizations& table, std::size_t row)>;
 
 /// Returns the dots of a table. Uses all threads, and memory that does not grow with the rows. Without `hue_of`

@@ -10,12 +10,12 @@ namespace glint {
 
 using Rgb = std::array<std::uint8_t, 3>;
 
-/// A colour map of 256 steps, equal to matplotlib's of the same name within 5 of 255.
+/// A colour map of 256 steps. Differs from matplotlib's map of the same name by at most 5 of 255.
 class Colormap {
   public:
     /// Throws OptionError for an unknown name and lists the known ones.
     explicit Colormap(std::string_view name);
-    /// The colour of a value, clamped to 0..1; NaN as 0.
+    /// Returns the colour of a value, clamped to 0..1; NaN counts as 0.
     Rgb operator()(double value) const;
 
   private:

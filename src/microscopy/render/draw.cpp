@@ -16,7 +16,7 @@ void set_pixel(RgbPicture& picture, std::int64_t x, std::int64_t y, const std::u
     std::memcpy(picture.at(int(x), int(y)), rgb, 3);
 }
 
-/// The integers of [low, high] within [0, end), as a half-open range.
+/// Returns the integers of [low, high] within [0, end), as a half-open range.
 std::pair<int, int> clipped(double low, double high, int end) {
     return {int(std::clamp(std::floor(low), 0.0, double(end))), int(std::clamp(std::ceil(high) + 1, 0.0, double(end)))};
 }
@@ -36,7 +36,7 @@ void draw_cross(RgbPicture& picture, double x, double y, double arm, const std::
     if (!std::isfinite(x) || !std::isfinite(y) || !(arm >= 0)) return;
     const auto [left, right] = clipped(std::round(x - arm), std::round(x + arm), picture.width);
     const auto [top, bottom] = clipped(std::round(y - arm), std::round(y + arm), picture.height);
-    // Beyond the picture, the nearest line would be drawn at its edge.
+    // A line beyond the picture would otherwise be drawn at the picture's edge.
     if (std::abs(x) < 1e9 && y > -1 && y < picture.height)
         for (int i = left; i < right; ++i) set_pixel(picture, i, std::int64_t(std::lround(y)), rgb);
     if (std::abs(y) < 1e9 && x > -1 && x < picture.width)

@@ -18,7 +18,7 @@ constexpr std::uint8_t white[3] = {255, 255, 255};
 
 RgbPicture black(int width, int height) { return {width, height, 0, std::vector<std::uint8_t>(3 * width * height, 0)}; }
 
-/// The picture as text, with # for lit pixels.
+/// Returns the picture as text, with # for lit pixels.
 std::string lit(RgbPicture picture) {
     std::string text;
     for (int y = 0; y < picture.height; ++y, text += '\n')
@@ -34,7 +34,7 @@ struct Published {
     } colors[7];
 };
 
-// matplotlib 3.11.
+// Values of matplotlib 3.11.
 const Published published[] = {
     {"inferno",
      {{0, {0, 0, 4}},
@@ -118,7 +118,7 @@ TEST(Draw, text_is_as_wide_as_it_says_and_clipped) {
     EXPECT_EQ(text_width("2 µm", 1), 23);
     EXPECT_EQ(text_width("", 3), 0);
     RgbPicture picture = black(5, 5);
-    draw_text(picture, -3, -2, "glint \xF0\x9F\x98\x80\xC2", 1, white);  // off every edge, an emoji, half a character
+    draw_text(picture, -3, -2, "glint \xF0\x9F\x98\x80\xC2", 1, white);  // beyond all edges, an emoji, half a character
     draw_text(picture, std::numeric_limits<int>::max(), std::numeric_limits<int>::max(), "x", 3, white);
     EXPECT_EQ(picture.rgb.size(), 75u);
 }

@@ -13,7 +13,7 @@
 namespace glint {
 namespace {
 
-/// As --region has it, to so many digits.
+/// Returns the region as text for --region, with `digits` digits.
 std::string region_text(const RenderRegion& of, double pixel_size_nm, int digits) {
     const double scale = pixel_size_nm > 0 ? pixel_size_nm / 1000 : 1;
     const char* unit = pixel_size_nm > 0 ? "um" : "px";
@@ -40,7 +40,7 @@ std::size_t rows_in_region(std::span<TablePieces* const> tables, const RenderReg
         });
     if (region.is_everything()) return rows;
     if (within == 0 && all.x_begin_px <= all.x_end_px) {
-        double nm = 0;  // of the first table that knows it
+        double nm = 0;  // of the first table that contains it
         for (const TablePieces* table : tables)
             if (!(nm > 0)) nm = table->like().pixel_size_nm;
         throw OptionError(fmt::format("no localization lies in the region {}; they lie in {}",

@@ -26,18 +26,18 @@ namespace {
 
 constexpr double farthest_z_nm = 1e6;
 
-/// The quantile of `values` (not empty); reorders them.
+/// Returns the quantile of `values`, which must not be empty; reorders them.
 float quantile(std::vector<float>& values, double share) {
     const auto k = std::ptrdiff_t(std::clamp(share, 0.0, 1.0) * double(values.size() - 1));
     std::nth_element(values.begin(), values.begin() + k, values.end());
     return values[std::size_t(k)];
 }
 
-/// The number of values in each class of `class_of(value)`, -1 for none.
+/// Returns the number of values in each class of `class_of(value)`; -1 is no class.
 template <class ClassOf>
 std::vector<std::size_t> counts_of(const std::vector<float>& values, std::size_t classes, ClassOf class_of) {
     using Range = tbb::blocked_range<std::size_t>;
-    constexpr std::size_t grain = 1 << 20;  // beside which a table of counts is small
+    constexpr std::size_t grain = 1 << 20;  // large compared with the table of counts
     return tbb::parallel_reduce(
         Range(0, values.size(), grain), std::vector<std::size_t>(classes, 0),
         [&](const Range& range, std::vector<std::size_t> counts) {
@@ -59,8 +59,8 @@ int class_at(const std::vector<std::size_t>& counts, std::size_t& rank) {
     return int(at);
 }
 
-/// Returns the density shown at full brightness; 1 for an empty picture. Positive floats ascend with their bits: a
-/// histogram of the upper half of the bits, then one of the lower half, find the quantile.
+/// Returns the density shown at full brightness; 1 for an empty picture. Positive floats have the same order as their
+/// bits. A histogram of the upper half of the bits, then one of the lower half, find the quantile.
 float full_brightness(const std::vector<float>& density, double saturate_percent) {
     if (!(saturate_percent >= 0 && saturate_percent < 100))
         throw OptionError(
@@ -72,7 +72,7 @@ float full_brightness(const std::vector<float>& density, double saturate_percent
     std::uint32_t found = 0;
     in_own_arena([&] {
         auto counts = counts_of(density, halves, [&](float value) { return int(bits_of(value) >> 16); });
-        // What is not shown is of class 0, with numbers below 1e-40, which no dot leaves.
+        // Class 0 contains numbers below 1e-40, which no dot produces and which are not shown.
         counts[0] = 0;
         const std::size_t filled = std::accumulate(counts.begin(), counts.end(), std::size_t(0));
         if (filled == 0) return;
@@ -110,7 +110,7 @@ RgbPicture paint(const Like& like, Color color) {
     return picture;
 }
 
-/// The range of z that colours span.
+/// Returns the range of z that the colours span.
 std::pair<double, double> z_range(TablePieces& table, const RenderOptions& options) {
     if (!(std::abs(options.z_min_nm) <= farthest_z_nm && std::abs(options.z_max_nm) <= farthest_z_nm))
         throw OptionError(fmt::format(
@@ -127,7 +127,7 @@ std::pair<double, double> z_range(TablePieces& table, const RenderOptions& optio
     return low < high ? std::pair{low, high} : std::pair{low - 1, low + 1};
 }
 
-/// The number that colours each row, and its range.
+/// The value that determines each row's colour, and its range.
 struct Hue {
     double (*of)(const Localizations& table, std::size_t row);
     double low = 0, high = 1;
@@ -153,7 +153,7 @@ Canvas canvas_of(const TablePieces& table, const RenderOptions& options) {
     return Canvas(tables, options);
 }
 
-/// Hue from the mean of a pixel's localizations, brightness from its density.
+/// Computes the hue from the mean of a pixel's localizations, and the brightness from their density.
 RgbPicture colored(TablePieces& table, const RenderOptions& options) {
     const Colormap colormap(options.colormap.empty() ? "turbo" : options.colormap);
     const Hue hue = hue_of(table, options);
@@ -161,7 +161,7 @@ RgbPicture colored(TablePieces& table, const RenderOptions& options) {
     const double margin = options.colormap.empty() ? 0.1 : 0;
     const Canvas canvas = canvas_of(table, options);
     const Splats splats = splat(canvas, table, [&](const Localizations& of, std::size_t row) {
-        const double wide = hue.high == hue.low ? 1 : hue.high - hue.low;  // of one frame all rows are the first
+        const double wide = hue.high == hue.low ? 1 : hue.high - hue.low;  // of one frame, all rows have the first hue
         const double share = (hue.of(of, row) - hue.low) / wide;           // NaN leaves the row out
         return float(margin + (1 - 2 * margin) * std::clamp(share, 0.0, 1.0));
     });
@@ -179,7 +179,7 @@ struct NamedColor {
     std::string_view name;
     Rgb rgb;
 };
-/// In the order in which channels get them. The first two can be distinguished with any colour vision.
+/// In the order in which channels use them. The first two are distinguishable with any colour vision.
 constexpr NamedColor channel_colors[] = {{"magenta", {255, 0, 255}}, {"green", {0, 255, 0}}, {"cyan", {0, 255, 255}},
                                          {"yellow", {255, 255, 0}},  {"red", {255, 0, 0}},   {"blue", {0, 0, 255}},
                                          {"gray", {255, 255, 255}}};

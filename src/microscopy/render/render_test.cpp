@@ -1,4 +1,4 @@
-// Tests of densities: each localization sums to one, at its position, with its width, for any number of threads.
+// Tests of densities: each localization adds up to one, at its position, with its width, for any number of threads.
 // SPDX-License-Identifier: MIT
 #include "glint/render.hpp"
 
@@ -56,7 +56,7 @@ TEST(Render, every_localization_inside_counts_once) {
     table.x_px[0] = -0.6f, table.x_px[1] = 39.5f, table.y_px[2] = NAN;
     table.y_px[3] = std::numeric_limits<float>::infinity(), table.x_px[4] = -1e30f;
     EXPECT_EQ(sum(render(table, {.mode = RenderMode::histogram})), 2995);
-    table.lpx_px[0] = table.lpx_px[1] = 0.01f;  // drawn with 0.05 px, of which nothing reaches far in
+    table.lpx_px[0] = table.lpx_px[1] = 0.01f;  // drawn with 0.05 px, so nothing reaches pixels farther in
     table.x_px[0] = -0.71f, table.x_px[1] = 39.71f;
     EXPECT_NEAR(sum(render(table, {})), 2995, 0.01);
 }
@@ -173,7 +173,7 @@ TEST(Render, z_gives_the_hue_and_density_the_brightness) {
     EXPECT_EQ(color(4), (std::vector<int>{0x7a, 0x04, 0x03})) << "turbo's highest";
     EXPECT_EQ(color(6), color(4)) << "a NaN counts neither as hue nor as density";
     EXPECT_EQ(color(0), (std::vector<int>{0, 0, 0}));
-    for (int x : {1, 4}) {  // without a name, turbo without its dark ends
+    for (int x : {1, 4}) {  // by default, turbo without its dark ends
         picture = render_rgb(
             table, {.mode = RenderMode::histogram, .zoom = 1, .color = RenderColor::z, .saturate_percent = 0});
         const std::vector<int> rgb = color(x);
@@ -195,7 +195,7 @@ TEST(Colorize, the_brightest_share_is_saturated) {
 TEST(Render, a_region_is_a_part_of_the_whole) {
     const Localizations table = random_table(5000, 40);
     const Picture whole = render(table, {.zoom = 4});
-    // From 0.5 px beyond the camera's edge, where a picture pixel begins, to one.
+    // Camera coordinates begin at -0.5 px, so the region begins at picture pixel (20, 40).
     const Picture part = render(table, {.zoom = 4, .region = {4.5, 12.5, 9.5, 14.5}});
     ASSERT_EQ(part.width, 32);
     ASSERT_EQ(part.height, 20);
@@ -203,7 +203,7 @@ TEST(Render, a_region_is_a_part_of_the_whole) {
     for (int y = 0; y < 20; ++y)
         for (int x = 0; x < 32; ++x)
             ASSERT_NEAR(part.values[std::size_t(y * 32 + x)], whole.values[std::size_t((y + 40) * 160 + x + 20)], 1e-5);
-    const RenderRegion odd{4.3, 12.1, 9.2, 14.9};  // that ends within picture pixels, which are drawn whole
+    const RenderRegion odd{4.3, 12.1, 9.2, 14.9};  // ends within picture pixels, which are drawn whole
     WholeTable rows(table);
     TablePieces* const tables[] = {&rows};
     EXPECT_EQ(sum(render(table, {.mode = RenderMode::histogram, .zoom = 3, .region = odd})),
@@ -216,7 +216,7 @@ TEST(Render, a_region_is_a_part_of_the_whole) {
     EXPECT_THROW(render(table, {.region = {0, 1e9, 0, 1}}), OptionError);
 }
 
-// A molecule whose centre is just outside has a part of its light inside: of a region, and at the camera's edge.
+// A molecule whose centre is just outside has a part of its light inside: outside a region, or outside the camera.
 TEST(Render, localizations_beyond_the_edge_reach_into_the_picture) {
     const auto share = [](double from, double to, double centre, double sigma) {
         return 0.5 * (std::erf((to - centre) / sigma / std::numbers::sqrt2) -
@@ -243,7 +243,7 @@ TEST(Render, tiles_join_to_the_whole_picture) {
     for (std::size_t k = 0; k < table.size(); ++k) {
         table.frame[k] = std::uint32_t(k % 1000), table.z_nm[k] = float(k % 700) - 350;
         table.lpx_px[k] *= 5, table.x_px[k] -= 1;
-        if (k < 200) table.x_px[k] = 15, table.y_px[k] = 15;  // the brightest place is in each part that is compared
+        if (k < 200) table.x_px[k] = 15, table.y_px[k] = 15;  // each compared part contains the brightest position
     }
     RenderOptions options{.zoom = 4, .saturate_percent = 0, .scale_bar_nm = 0};
     const Picture whole = render(table, options);
@@ -300,7 +300,7 @@ TEST(Render, one_width_for_all_or_corrected_precisions) {
         }
         return std::sqrt(xx - x * x);
     };
-    EXPECT_NEAR(width_nm({.zoom = 40}), 10, 0.3);  // and the width of a picture pixel of 2.5 nm
+    EXPECT_NEAR(width_nm({.zoom = 40}), 10, 0.3);  // with the width of a picture pixel of 2.5 nm
     EXPECT_NEAR(width_nm({.zoom = 40, .blur_factor = 3}), 30, 0.3);
     EXPECT_NEAR(width_nm({.zoom = 40, .blur_nm = 45}), 45, 0.3);
     Localizations bare = one_at(1, 1, 0.1f);
@@ -377,7 +377,7 @@ TEST(Render, counts_the_rows_of_a_region) {
     EXPECT_EQ(rows_in_region(empty, {10, 20, 0, 1}), 0u);
 }
 
-TEST(Render, a_region_without_rows_is_told_in_the_length_that_any_table_knows) {
+TEST(Render, a_region_without_rows_is_reported_in_the_length_that_any_table_knows) {
     Localizations without = one_at(1, 1, 0.1f), with = without;
     without.pixel_size_nm = 0, with.pixel_size_nm = 100;
     WholeTable first(without), second(with);
@@ -417,7 +417,8 @@ TEST(Render, pieces_of_a_large_table_add_up) {
     Localizations large;
     for (int k = 0; k < 1100; ++k) append(large, table);  // more rows than a piece has
     const std::vector<float> one = render(table, {.zoom = 2}).values, many = render(large, {.zoom = 2}).values;
-    // A sum of n floats in turn errs by n 2^-24 of it at most; fewer than a tenth of the dots reach a pixel.
+    // The error of a sequential sum of n floats is at most n 2^-24 of the sum. Less than a tenth of the dots reach a
+    // pixel.
     const double bound = 0.1 * double(large.size()) * 0x1p-24;
     for (std::size_t k = 0; k < one.size(); ++k) ASSERT_NEAR(many[k], 1100 * one[k], bound * 1100 * one[k] + 1e-30);
 }

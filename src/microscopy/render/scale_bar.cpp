@@ -1,4 +1,4 @@
-// Chooses the length of the scale bar, labels and draws it.
+// Chooses the length of the scale bar, and draws it with its label.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@ namespace glint {
 namespace {
 
 constexpr std::uint8_t white[3] = {255, 255, 255};
-constexpr int smallest_picture_px = 40;  // below, a bar would hide the picture
+constexpr int smallest_picture_px = 40;  // in smaller pictures, a bar would hide the data
 
 void fill(RgbPicture& picture, int left, int top, int width, int height) {
     for (int y = std::max(top, 0); y < std::min(top + height, picture.height); ++y)

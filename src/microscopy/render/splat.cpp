@@ -20,7 +20,7 @@ namespace {
 constexpr int band_rows = 32;
 constexpr std::size_t piece_rows = 1 << 20;  ///< 40 MB of dots
 
-/// The normal distribution function from a table with linear interpolation; error below 5e-7.
+/// The normal distribution function, by linear interpolation in a table; error below 5e-7.
 class NormalCdf {
   public:
     NormalCdf() {
@@ -60,14 +60,14 @@ struct Profile {
     }
 };
 
-/// The bands that a dot touches, from the first to the last.
+/// Returns the first and the last band that a dot touches.
 std::pair<std::size_t, std::size_t> bands_of(const Dot& dot, int height) {
     const double low = std::max(dot.y - dot_reach * dot.sigma_y, 0.0);
     const double high = std::min(dot.y + dot_reach * dot.sigma_y, height - 1.0);
     return {std::size_t(low) / band_rows, std::size_t(std::max(high, low)) / band_rows};
 }
 
-/// Some rows of a table as dots, and which of them touch each band, in the table's order.
+/// Some rows of a table as dots, with the dots that touch each band in the table's order.
 class Piece {
   public:
     explicit Piece(const Canvas& canvas) : canvas_(canvas), bands_(std::size_t(canvas.height() - 1) / band_rows + 1) {}
@@ -75,7 +75,7 @@ class Piece {
     void fill(const Localizations& table, std::size_t first, std::size_t rows, const HueOf& hue_of) {
         if (dots_.size() < rows) resize_large(dots_, rows);
         const std::size_t parts = (rows + part_rows - 1) / part_rows;
-        std::vector<std::size_t> next(parts * bands_, 0);  // of each part in each band: first a count, then a place
+        std::vector<std::size_t> next(parts * bands_, 0);  // for each part in each band: first a count, then a position
         const auto for_parts = [&](auto work) {
             tbb::parallel_for(std::size_t{0}, parts, [&](std::size_t part) {
                 std::size_t* of_bands = next.data() + part * bands_;
@@ -116,16 +116,16 @@ class Piece {
     static constexpr std::size_t part_rows = 1 << 14;
     const Canvas& canvas_;
     std::size_t bands_;
-    std::vector<Dot> dots_;                ///< at least those of the piece
-    std::vector<std::size_t> begin_;       ///< of each band in `touching_`
-    std::vector<std::uint32_t> touching_;  ///< dots
+    std::vector<Dot> dots_;                ///< at least as many as the piece has dots
+    std::vector<std::size_t> begin_;       ///< first index of each band in `touching_`
+    std::vector<std::uint32_t> touching_;  ///< indices of dots
 };
 
 void add_row(float* to, const std::vector<float>& shares, float factor) {
     for (std::size_t i = 0; i < shares.size(); ++i) to[i] += factor * shares[i];
 }
 
-/// Adds the rows of a dot from `first_row` to before `end_row`.
+/// Adds a dot to the rows from `first_row` to before `end_row`.
 void add(const Dot& dot, int first_row, int end_row, const Canvas& canvas, Splats& to) {
     thread_local Profile across, down;
     across.set(dot.x, dot.sigma_x, canvas.width());

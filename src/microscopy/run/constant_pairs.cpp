@@ -1,4 +1,4 @@
-// Rows that lie in pairs of one distance, as the two lobes of a double helix do.
+// Finds rows in pairs with a constant distance, such as the two lobes of a double helix.
 // SPDX-License-Identifier: MIT
 #include "run/row_checks.hpp"
 
@@ -12,10 +12,10 @@
 namespace glint {
 namespace {
 
-constexpr std::uint32_t looked_at_each = 8;     // frames
+constexpr std::uint32_t looked_at_each = 8;     // every eighth frame is examined
 constexpr std::size_t max_rows_of_frame = 200;  // each is compared with each
 constexpr double bins_per_px = 8;
-/// For molecules at random places, with those within 1.5 px in one row, a window of 0.75 px contains at most 0.4 of
+/// For randomly placed molecules, with molecules within 1.5 px in one row, a window of 0.75 px contains at most 0.4 of
 /// the distances.
 constexpr int window_bins = 6;
 constexpr double min_share_in_window = 0.7;

@@ -1,4 +1,5 @@
-// Two lobes a molecule are reported with their distance; molecules at random, sparse or crowded, are not.
+// Molecules with two lobes are reported with the distance of the lobes. Molecules at random, sparse or crowded, are
+// not.
 // SPDX-License-Identifier: MIT
 #include "run/row_checks.hpp"
 
@@ -14,7 +15,7 @@ namespace {
 constexpr double edge_px = 64;
 constexpr int frames = 160;
 
-/// Random places, `lobes_px` beside which each has a second row; rows closer than 1.5 px are one.
+/// Random molecules, each with a second row `lobes_px` away. Rows closer than 1.5 px are merged.
 std::string warning_of(double density_per_px, double lobes_px) {
     std::mt19937 random(4);
     std::uniform_real_distribution<double> place(0, edge_px), turn(0, 6.2832);
@@ -53,7 +54,7 @@ TEST(ConstantPairs, of_two_lobes_are_reported_with_their_distance) {
         const std::string text = warning_of(density, 4);
         const std::string before = "nearest neighbour in the same frame ";
         ASSERT_NE(text.find(before), std::string::npos) << density << text;
-        // The middle of a window of 0.75 px that holds them.
+        // The result is the middle of a window of 0.75 px that contains the distances.
         EXPECT_NEAR(std::stod(text.substr(text.find(before) + before.size())), 4, 0.375) << density;
     }
 }

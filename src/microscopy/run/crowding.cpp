@@ -1,4 +1,4 @@
-// Crowded rows: those of the largest groups, and those brighter than molecules are that were fitted alone.
+// Crowded rows: those of the largest groups, and rows that are brighter than molecules fitted alone.
 // SPDX-License-Identifier: MIT
 #include "run/row_checks.hpp"
 
@@ -12,8 +12,8 @@
 namespace glint {
 namespace {
 
-/// Frames are crowded from this share of rows on that stand for several molecules, or if errors are that many times
-/// those stated.
+/// Frames are crowded if at least this share of rows represents several molecules, or if errors are this many times the
+/// stated errors.
 constexpr double crowded_part = 0.08, crowded_pull = 2;
 constexpr std::int64_t enough_rows = 20;
 /// Rows of groups that are as many times brighter than all but the brightest of lone ones, by which one needs so many.
@@ -23,7 +23,7 @@ constexpr float times_brighter = 3;
 
 /// The squared error that a row is expected to have, over the stated one.
 double squared_pull(const Localizations& rows, std::size_t k, double p_single) {
-    if (p_single < probably_single) return 1;  // its stated precision says so
+    if (p_single < probably_single) return 1;  // its stated precision already includes it
     const double stated = std::sqrt(double(rows.lpx_px[k]) * rows.lpy_px[k]);
     const double width = std::sqrt(double(rows.sx_px[k]) * rows.sy_px[k]);
     return 1 + several_variance(p_single, stated, width) / (stated * stated);
@@ -57,7 +57,8 @@ bool Crowding::is_crowded(double noise) const {
 std::string Crowding::warning(double noise) const {
     const double several = several_ / double(rows_);
     if (is_crowded(noise))
-        // Companions that are not found are Poisson distributed: exp(-n) of the rows have none of n on average.
+        // Companions that are not found are Poisson distributed: with n of them on average, exp(-n) of the rows have
+        // none.
         return fmt::format(
             "frames are crowded: about {:.0f} % of the {} localizations stand for two molecules or more that are too "
             "close "

@@ -18,7 +18,7 @@ struct Rows {
     Localizations rows;
     std::mt19937 random{7};
 
-    /// Photons as of molecules that blink: exponential, mean 1000.
+    /// Photons of blinking molecules: exponentially distributed with mean 1000.
     void add(int count, float emitters, float photons = 0, FitStatus status = FitStatus::converged,
              double p_single = 1) {
         std::exponential_distribution<float> blink(1e-3f);
@@ -42,9 +42,9 @@ struct Rows {
 
 TEST(Crowding, molecules_that_can_be_told_apart_give_no_warning) {
     Rows rows;
-    // The limit is at least 3 times 4.6 means (the hundredth part of an exponential distribution): of 20,000 rows
-    // beyond it 0.02 are expected.
-    rows.add(1000, 0), rows.add(20000, 12), rows.add(1000, most_emitters + 1, 0, FitStatus::converged, 0.5);
+    // The limit is at least 3 times 4.6 means, which a hundredth of an exponential distribution exceeds. In 20,000
+    // rows, 0.02 are expected beyond the limit.
+    rows.add(1000, 0), rows.add(20000, 12), rows.add(1000, max_emitters + 1, 0, FitStatus::converged, 0.5);
     EXPECT_EQ(rows.warning(), "");
     rows.add(3, 1, 1e6f);
     EXPECT_EQ(rows.warning(), "") << "lone and bright: a bead";
@@ -57,7 +57,7 @@ TEST(Crowding, molecules_that_can_be_told_apart_give_no_warning) {
     EXPECT_EQ(crowding.warning(), "");
 }
 
-TEST(Crowding, a_heap_is_told_with_its_place) {
+TEST(Crowding, a_heap_is_reported_with_its_place) {
     Rows rows;
     rows.add(1000, 0), rows.add(2, 3, 50000), rows.add(1, 3, 60000);
     const std::string text = rows.warning();
@@ -72,8 +72,8 @@ TEST(Crowding, rows_that_stand_for_several_molecules_are_reported) {
     Rows rows;
     rows.add(500, 12, 0, FitStatus::converged, 1), rows.add(500, 2, 0, FitStatus::converged, 0.6);
     const std::string text = rows.warning();
-    // A fifth stand for several: -ln(0.8) = 0.22 more molecules a row, of 1.22 that is 18 %. Half of the rows have
-    // 1.2 * 0.4 * 0.1 px^2 on top of 0.01 px^2, 5.8 times as much.
+    // A fifth of the rows represents several molecules: -ln(0.8) = 0.22 more molecules per row, which is 18 % of 1.22.
+    // Half of the rows have 1.2 * 0.4 * 0.1 px^2 in addition to 0.01 px^2, 5.8 times as much.
     EXPECT_NE(text.find("about 20 % of the 1000 localizations"), std::string::npos) << text;
     EXPECT_NE(text.find("about 18 % of the molecules are missed"), std::string::npos) << text;
     EXPECT_NE(text.find("errors are about 1.8 times"), std::string::npos) << text;
@@ -94,7 +94,7 @@ TEST(Crowding, a_small_share_counts_where_it_makes_errors_far_greater_than_state
 }
 
 TEST(Crowding, what_noise_explains_that_the_camera_lacks_is_no_crowding) {
-    Rows rows;  // 10 % stand for several, errors are 1.5 times those stated
+    Rows rows;  // 10 % represent several molecules, errors are 1.5 times the stated errors
     rows.add(800, 12, 0, FitStatus::converged, 1), rows.add(200, 2, 0, FitStatus::converged, 0.5);
     EXPECT_NE(rows.warning(), "");
     EXPECT_NE(rows.warning(1.2), "") << "more than 9.6 %";

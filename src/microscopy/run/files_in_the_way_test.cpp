@@ -1,4 +1,4 @@
-// Files that already exist where a run would write: what is not its own is kept, and the error says what to do.
+// Files that already exist at a run's paths: files of other origin are kept, and the error names the remedy.
 // SPDX-License-Identifier: MIT
 #include <sys/stat.h>
 
@@ -56,7 +56,7 @@ TEST_F(Pipeline, a_damaged_journal_is_not_begun_anew_in_silence) {
     EXPECT_EQ(read_bytes(journal_path(out)), journal);
 }
 
-// What stands under the names of a run's files and is none of them.
+// Files that are named like a run's files but do not belong to a run.
 TEST_F(Pipeline, what_is_not_of_a_run_is_neither_removed_nor_written_over) {
     namespace fs = std::filesystem;
     folder_.write("file.csv.journal.parts", "my notes");

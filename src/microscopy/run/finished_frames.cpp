@@ -74,7 +74,7 @@ void FinishedFrames::for_each(const RecordFile::Visit& visit) const {
 
 void FinishedFrames::read(const RecordPosition& place, BlockResult& block) {
     std::uint64_t checksum = 0;
-    // Where locks do not reach, another run may have put a whole record of its own into the same place.
+    // If locks do not work (another host), another run may have written a complete record to the same position.
     if (place.file->read(place.offset, place.end, block, &checksum) == 0 || checksum != place.checksum)
         throw InputError(
             fmt::format("{}: the record of frame {} was changed while it was in use: another run may "

@@ -13,16 +13,16 @@
 
 namespace glint {
 
-/// Frames that no record covers are gaps; of overlapping records the first one counts. Not thread-safe.
+/// Frames without a record are gaps. If records overlap, the first one counts. Not thread-safe.
 class FinishedFrames {
   public:
     FinishedFrames(const Fingerprint& fingerprint, const TableLayout& layout, FrameRange frames)
         : fingerprint_(fingerprint), layout_(layout), frames_(frames) {}
 
-    /// Adds the records of a file; `taken` gets each one that counts. Returns where the last whole record ends, 0 when
-    /// there is none. Throws InputError, and OptionError for a file that was begun with another fingerprint.
+    /// Adds the records of a file; calls `taken` for each one that counts. Returns the end of the last complete record,
+    /// 0 if there is none. Throws InputError. Throws OptionError for a file that was begun with another fingerprint.
     std::uint64_t add(const std::filesystem::path& path, const RecordFile::Visit& taken);
-    /// Appends a record to a file that this index does not own, and takes it.
+    /// Appends a record to a file that this index does not own, and adds it to the index.
     void append_to(RecordFile& file, const BlockResult& block);
     /// Sets the end of a run whose end was unknown.
     void end_at(std::int64_t end) { frames_.end = end; }

@@ -1,4 +1,4 @@
-// Records of several processes: what is finished comes back, whatever was cut off.
+// Records of several processes: finished frames are restored, wherever a file was truncated.
 // SPDX-License-Identifier: MIT
 #include "run/finished_frames.hpp"
 
@@ -23,7 +23,7 @@ Localizations one_row() {
     return like;
 }
 
-/// Frames [first, end), with a row in each.
+/// Returns frames [first, end), with a row in each.
 BlockResult block(std::int64_t first, std::int64_t end) {
     BlockResult block;
     block.first_frame = first;
@@ -81,7 +81,7 @@ TEST_F(PartFiles, are_put_together_in_the_order_of_frames_and_know_what_they_lac
     EXPECT_EQ(gaps[2].end, 20);
 }
 
-// Two runs that did not know of each other: each frame counts once.
+// Two runs that did not know of each other. Each frame counts once.
 TEST_F(PartFiles, that_overlap_count_each_frame_once) {
     write(0, {block(0, 4), block(4, 8)});
     write(1, {block(2, 6), block(8, 10), block(0, 4), block(18, 25)});

@@ -20,13 +20,13 @@
 namespace glint {
 namespace {
 
-/// Returns the median of the finite values; NaN if there is none.
+/// Returns the median of the finite values; NaN if there are none.
 double median_of_known(std::vector<float> values) {
     std::erase_if(values, [](float value) { return !std::isfinite(value); });
     return values.empty() ? std::numeric_limits<double>::quiet_NaN() : median(std::move(values));
 }
 
-/// What is reported: fed by the thread that looks for frames and by those that end blocks.
+/// Reports progress. Called by the thread that waits for frames and by those that end blocks.
 class Reporter {
   public:
     /// `done`, `rows`: frames and rows of the resumed run.
@@ -34,13 +34,13 @@ class Reporter {
              std::int64_t rows)
         : follow_(follow), pixel_size_nm_(pixel_size_nm) {
         frame_um2_ = double(movie.width) * movie.height * pixel_size_nm * pixel_size_nm * 1e-6;
-        status_.frames = status_.frames_there = found_ = done, status_.localizations = rows;
+        status_.frames = status_.complete_frames = found_ = done, status_.localizations = rows;
     }
     void there_are(std::int64_t frames, std::int64_t found) {
         const std::lock_guard lock(mutex_);
         if (found > found_) seen_.push_back({found, asked_}), found_ = found;
         asked_ = Clock::now();
-        status_.frames_there = std::max(frames, status_.frames_there);
+        status_.complete_frames = std::max(frames, status_.complete_frames);
         report_when_due(false);
     }
     void done(const BlockResult& block) {
@@ -71,9 +71,9 @@ class Reporter {
     double pixel_size_nm_ = 0, frame_um2_ = 0;
     std::mutex mutex_;
     FollowStatus status_;
-    std::deque<Seen> seen_;  // frames that are not localized yet, and since when at most they were there
+    std::deque<Seen> seen_;  // frames not localized yet, and the earliest possible time of their arrival
     std::int64_t found_ = 0;
-    Clock::time_point asked_ = Clock::now();  // for frames, the last time
+    Clock::time_point asked_ = Clock::now();  // the last request for frames
     std::int64_t frames_ = 0, rows_ = 0, spots_ = 0;
     std::vector<float> precision_px_, photons_, background_, noise_;
     Clock::time_point reported_ = Clock::now();
@@ -94,21 +94,21 @@ void Reporter::report_when_due(bool now) {
     follow_.report(status_);
 }
 
-constexpr double look_s = 0.25;  // between two looks at the stop flag: longer than between two at the files
+constexpr double look_s = 0.25;  // interval of checking the stop flag; longer than that of scanning the files
 
-/// Whether the fits of `then` are those that the whole movie asks for, which has ended, and which `now` is of.
+/// Returns true if the fits of job `then` are the ones that the ended movie requires, whose job is `now`.
 bool are_same_fits(const LocalizeJob& then, const LocalizeJob& now) {
     const LoneSpots &a = then.lone, &b = now.lone;
-    return a.psf_misfit == b.psf_misfit && a.satellites == b.satellites && a.least_width_nm == b.least_width_nm &&
-           a.most_width_nm == b.most_width_nm && a.pair_excess == b.pair_excess && !now.known_light;
+    return a.psf_misfit == b.psf_misfit && a.satellites == b.satellites && a.min_width_nm == b.min_width_nm &&
+           a.max_width_nm == b.max_width_nm && a.pair_excess == b.pair_excess && !now.known_light;
 }
 
-/// Whether the same pixels are left out.
+/// Returns true if both surveys leave out the same pixels.
 bool are_same_pixels(const PixelSurvey& then, const PixelSurvey& now) {
     return now.saturation_adu == then.saturation_adu && now.defective == then.defective;
 }
 
-/// What should have been left out of a pipe's frames, which cannot be read again.
+/// Returns a warning about pixels that should have been left out of a pipe's frames, which cannot be read again.
 std::string pixels_of_pipe(const std::string& name, const PixelSurvey& found) {
     std::string what;
     if (!found.defective.empty()) what = fmt::format("{} pixels are defective", found.defective.size());
@@ -134,7 +134,8 @@ std::optional<LocalizeResult> localize_while_written(GrowingMovie& movie, const 
     auto gap = gaps.begin();
     std::int64_t begun = 0;
     Clock::time_point grew = Clock::now();
-    // First the gaps that an interrupted run left. The last gap continues to the movie's end, whenever that comes.
+    // Starts with the gaps that an interrupted run left. The last gap extends to the movie's end, which is still
+    // unknown.
     const auto next = [&]() -> FrameRange {
         if (gap == gaps.end()) return {};
         if (gap->end != unknown_end) return *gap++;
@@ -154,7 +155,8 @@ std::optional<LocalizeResult> localize_while_written(GrowingMovie& movie, const 
     });
     std::exception_ptr error = done.error;
     if (!error && !stopped()) try {
-            // What came between the last look and the end is begun by nobody: an end is where the last frame was begun.
+            // No block has begun the frames that arrived just before the end, so the end is where the last block was
+            // begun.
             const std::int64_t end =
                 std::min(movie.end(), gaps.empty() ? movie.info().frames : std::max(begun, gaps.back().begin));
             for (const std::string& warning : movie.info().warnings)
@@ -167,8 +169,8 @@ std::optional<LocalizeResult> localize_while_written(GrowingMovie& movie, const 
         }
     if (!error && run.to_do().empty()) {
         LocalizeOptions quiet = options;
-        quiet.warn = {};  // it has warned
-        // A pipe keeps its first frames alone: they say how wide spots are, and its fits cannot be done again.
+        quiet.warn = {};  // it has already warned
+        // A pipe keeps only its first frames: they show how wide spots are, but its fits cannot be repeated.
         const bool is_pipe = movie.info().files.empty();
         if (is_pipe) {
             quiet.frames.end = std::min(job.frames.end, quiet.frames.begin + 64);
@@ -178,7 +180,7 @@ std::optional<LocalizeResult> localize_while_written(GrowingMovie& movie, const 
         if (is_pipe && options.warn && !are_same_pixels(job.pixels, whole.pixels))
             options.warn(pixels_of_pipe(movie.info().name, whole.pixels));
         if (is_pipe) {
-            whole.lone.least_width_nm = whole.lone.most_width_nm = 0;
+            whole.lone.min_width_nm = whole.lone.max_width_nm = 0;
             whole.known_light = {}, whole.background.is_known = false;
         }
         if (!are_same_fits(job, whole) || (!is_pipe && !are_same_pixels(job.pixels, whole.pixels))) {
@@ -200,7 +202,7 @@ LocalizeResult follow(GrowingMovie& movie, const Camera& camera, const std::file
                       const LocalizeOptions& options, const FollowOptions& follow) {
     const auto start = Clock::now();
     if (auto result = localize_while_written(movie, camera, out, options, follow)) return *result;
-    if (follow.once_more) follow.once_more();
+    if (follow.before_rerun) follow.before_rerun();
     LocalizeOptions again = options;
     again.resume = false;
     LocalizeResult result = localize(movie, camera, out, again);

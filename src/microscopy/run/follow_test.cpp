@@ -42,7 +42,7 @@ class Follow : public Pipeline {
                               {}};
         return follow(*movie, camera(), out, how, options);
     }
-    /// The movie's frames, and `more` bytes, from a pipe.
+    /// Localizes the movie's frames, and `more` bytes, from a pipe.
     LocalizeResult follow_pipe(const std::filesystem::path& out, const LocalizeOptions& how, const std::string& more) {
         int ends[2];
         if (::pipe(ends) != 0) throw Error("no pipe");
@@ -59,7 +59,7 @@ class Follow : public Pipeline {
         ::close(ends[0]);
         return result;
     }
-    /// What the whole file gives.
+    /// Returns the result for the whole file.
     std::string whole(const LocalizeOptions& how = options()) {
         localize(*open_movie(path()), camera(), folder_ / "whole.hdf5", how);
         return read_bytes(folder_ / "whole.hdf5") + read_bytes(folder_ / "whole.yaml");
@@ -81,7 +81,7 @@ LocalizeOptions asking(PsfModel model, double misfit) {
 
 TEST_F(Follow, a_file_that_grows_gives_the_bytes_of_the_whole_one) {
     std::jthread writer([this] {
-        // Parts that end within frames, and a file that is not there at first.
+        // Writes parts that end within frames, to a file that does not exist at first.
         for (std::size_t begin = 0; begin < bytes_.size(); begin += 7001) {
             std::this_thread::sleep_for(std::chrono::milliseconds(30));
             write(begin, std::min<std::size_t>(7001, bytes_.size() - begin));
@@ -92,11 +92,11 @@ TEST_F(Follow, a_file_that_grows_gives_the_bytes_of_the_whole_one) {
     EXPECT_EQ(result.frames, frames);
     EXPECT_EQ(read_bytes(folder_ / "grown.hdf5") + read_bytes(folder_ / "grown.yaml"), whole());
     ASSERT_GT(told_.size(), 2u);
-    EXPECT_GT(told_.back().frames_there, 0);
+    EXPECT_GT(told_.back().complete_frames, 0);
     std::int64_t before = 0;
     for (const FollowStatus& status : told_) {
         EXPECT_GE(status.frames, before);
-        EXPECT_LE(status.frames, status.frames_there);
+        EXPECT_LE(status.frames, status.complete_frames);
         before = status.frames;
     }
     EXPECT_TRUE(std::any_of(told_.begin(), told_.end(), [](const FollowStatus& status) { return status.lag_s > 0.3; }))
@@ -152,7 +152,7 @@ TEST_F(Follow, a_movie_that_tells_more_of_the_psf_at_its_end_is_localized_once_m
     EXPECT_EQ(once_more_, 1) << "nothing is learnt";
 }
 
-TEST_F(Follow, a_wrong_width_is_told_when_the_movie_has_ended) {
+TEST_F(Follow, a_wrong_width_is_reported_when_the_movie_has_ended) {
     write(0, frames * frame_bytes);
     std::string warned;
     LocalizeOptions how = options();
@@ -164,7 +164,7 @@ TEST_F(Follow, a_wrong_width_is_told_when_the_movie_has_ended) {
     EXPECT_NEAR(result.lone.width_nm, sigma_px * 100, 5 * result.lone.width_error_nm);
 }
 
-TEST_F(Follow, a_wrong_width_is_told_of_a_pipe_which_is_read_once) {
+TEST_F(Follow, a_wrong_width_is_reported_of_a_pipe_which_is_read_once) {
     for (const double misfit : {0.05, learn_misfit}) {
         std::string warned;
         LocalizeOptions how = options();

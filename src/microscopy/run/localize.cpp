@@ -1,4 +1,4 @@
-// Localizes a movie into a file, or into memory, in this process alone.
+// Localizes a movie into a file, or into memory, in a single process.
 // SPDX-License-Identifier: MIT
 #include "glint/localize.hpp"
 
@@ -20,7 +20,7 @@ namespace glint {
 
 namespace fs = std::filesystem;
 
-bool finished_before(Movie& movie, const Camera& camera, const fs::path& path, const LocalizeOptions& options) {
+bool is_already_localized(Movie& movie, const Camera& camera, const fs::path& path, const LocalizeOptions& options) {
     const fs::path out = without_link(path);
     std::error_code none;
     if (!options.resume || !fs::exists(out, none) || fs::exists(parts_path(out), none)) return false;
@@ -32,13 +32,13 @@ bool finished_before(Movie& movie, const Camera& camera, const fs::path& path, c
     }
     remove_finished_parts(out);
     const std::vector<fs::path> files = files_of_localizations(out);
-    if (files.size() == 2) repair_pair(files[1], files[0]);  // of a run that replaced them and was killed
+    if (files.size() == 2) repair_pair(files[1], files[0]);  // left by a run that was killed while it replaced them
     std::optional<Fingerprint> then;
     try {
         then = settings_of(out);
     } catch (const Error&) {
         if (!options.overwrite) throw;
-        return false;  // what is replaced may be no table
+        return false;  // the existing output may not be a table
     }
     for (const fs::path& file : files)
         if (!fs::exists(file, none)) return false;
@@ -52,7 +52,7 @@ bool finished_before(Movie& movie, const Camera& camera, const fs::path& path, c
     LocalizeOptions quiet = options;
     quiet.warn = {};
     Fingerprint now = fingerprint_of(movie, camera, prepare_job(movie, camera, quiet));
-    std::erase_if(now, [&](const auto& setting) {  // ignore what a file of another version lacks
+    std::erase_if(now, [&](const auto& setting) {  // ignore settings that a file of another version lacks
         return std::none_of(then->begin(), then->end(), [&](const auto& told) { return told.first == setting.first; });
     });
     const std::string changes = differences(*then, now);

@@ -13,7 +13,7 @@ using namespace glint;
 using test::Pipeline;
 using test::read_bytes;
 
-// Programs that gave a movie FitOptions must not lose their backend and callbacks in silence.
+// Programs that passed FitOptions for a movie must not silently lose their backend and callbacks.
 static_assert(!std::is_assignable_v<FitSettings&, const FitOptions&> &&
               !std::is_assignable_v<FitSettings&, FitOptions>);
 static_assert(std::is_assignable_v<FitSettings&, FitSettings> && std::is_copy_assignable_v<FitOptions> &&
@@ -25,7 +25,7 @@ TEST_F(Pipeline, finds_every_spot_and_leaves_only_the_output) {
     EXPECT_TRUE(result.complete);
     EXPECT_EQ(result.frames, frames);
     EXPECT_EQ(result.resumed_frames, 0);
-    // 1500 photons at this background stand 40 standard deviations high: none is missed, and noise rarely joins.
+    // At this background, 1500 photons are 40 standard deviations high: no spot is missed, and noise is rarely found.
     EXPECT_GE(result.localizations, frames * spots_per_frame);
     EXPECT_LE(result.localizations, frames * spots_per_frame + 2);
     EXPECT_NEAR(result.noise_check, 1, 4 * test::noise_check_error(width, height, spots_per_frame, frames));
@@ -33,7 +33,7 @@ TEST_F(Pipeline, finds_every_spot_and_leaves_only_the_output) {
     EXPECT_EQ(std::int64_t(read_localizations(out).size()), result.localizations);
 }
 
-// Noise above a low threshold: what a stop comes upon may take long, and is given up.
+// The threshold is low, so noise is found. Blocks in progress at a stop may take long, and are dropped.
 TEST_F(Pipeline, a_stop_waits_for_no_block_full_of_spots) {
     constexpr int edge = 400, count = 8;  // 2 frames a block, with 7000 spots
     std::mt19937 random(5);
@@ -85,7 +85,7 @@ TEST_F(Pipeline, same_bytes_for_any_threads_and_memory) {
         }
 }
 
-// A window of noise may overlap that of a spot: then these two are fitted together.
+// A window of noise may overlap a spot's window, and both are then fitted together.
 TEST_F(Pipeline, where_nothing_overlaps_emitters_auto_gives_the_same_rows) {
     LocalizeOptions how = options(2);
     how.fit.emitters = 1;
@@ -129,7 +129,7 @@ TEST_F(Pipeline, molecules_fitted_together_are_the_same_for_any_threads_and_memo
     EXPECT_GT(*std::max_element(first.emitters.begin(), first.emitters.end()), 1);
 }
 
-// With too little noise assumed, false molecules beside true ones explain the rest: 10 % of the rows seemed to be
+// With too little noise assumed, false molecules beside true ones explain the rest: 10 % of the rows appeared to be
 // several molecules.
 TEST_F(Pipeline, a_wrong_gain_is_not_taken_for_crowded_frames) {
     SimulateOptions sparse;
@@ -151,7 +151,8 @@ TEST_F(Pipeline, a_wrong_gain_is_not_taken_for_crowded_frames) {
         localize_frames(*memory_movie(block, "sparse.tif"), wrong, how);
         EXPECT_EQ(warnings.find(": frames are crowded"), std::string::npos) << warnings;
         EXPECT_EQ(warnings.find("the noise on empty regions is 2.8") == std::string::npos, gain == 0.5f) << warnings;
-        EXPECT_EQ(warnings.find("crowded cannot be judged before") == std::string::npos, gain == 0.5f) << warnings;
+        EXPECT_EQ(warnings.find("crowded can only be assessed after that") == std::string::npos, gain == 0.5f)
+            << warnings;
     }
 }
 
@@ -187,7 +188,7 @@ TEST_F(Pipeline, options_are_refused_before_anything_is_written) {
         if (k == 2) how.roi_size = 41;
         if (k == 3) how.frames = {10, 1000};
         if (k == 4) how.fit.max_iterations = 0;
-        if (k == 5) how.fit.emitters = 2;  // those of localize are LocalizeOptions::emitters
+        if (k == 5) how.fit.emitters = 2;  // must be set in LocalizeOptions::emitters instead
         EXPECT_THROW(localize(*movie(), camera(), folder_ / "out.csv", how), OptionError) << k;
     }
     EXPECT_THROW(localize(*movie(), camera(), folder_ / "out.txt", options()), OptionError);
@@ -217,9 +218,8 @@ TEST_F(Pipeline, a_few_frames_in_memory_are_those_of_the_file) {
     EXPECT_EQ(rows.frame.back(), 19u);
 }
 
-// Molecules up to 0.4 um from the focus, beyond the 0.25 um that the calibration covers: these have rows with their
-// x and y. At the wrong z the width is wrong by a fifth at most, which leaves x and y unbiased and costs less than
-// a tenth of their precision.
+// Molecules up to 0.4 um from the focus are beyond the calibrated 0.25 um. Their rows keep x and y. At the wrong z, the
+// width is wrong by at most a fifth. This leaves x and y unbiased and costs less than a tenth of their precision.
 TEST_F(Pipeline, molecules_beyond_the_calibrated_range_are_kept_and_marked) {
     SimulateOptions deep;
     deep.structure = Structure::random;
@@ -251,7 +251,7 @@ TEST_F(Pipeline, molecules_beyond_the_calibrated_range_are_kept_and_marked) {
             const auto near = [&](const Localizations& table, float reach, std::size_t k) {
                 return table.frame[k] == truth.frame[t] && std::hypot(table.x_px[k] - x, table.y_px[k] - y) < reach;
             };
-            bool lone = x > 8 && y > 8 && x < 55 && y < 55;  // a whole window, and no other's light in it
+            bool lone = x > 8 && y > 8 && x < 55 && y < 55;  // a whole window without light of other molecules
             for (std::size_t k = 0; k < truth.size(); ++k) lone &= k == t || !near(truth, 20, k);
             if (!lone || (std::abs(z) > 200 && std::abs(z) < 300)) continue;  // lpz is 12 nm
             std::size_t row = 0;
@@ -278,11 +278,11 @@ TEST_F(Pipeline, molecules_beyond_the_calibrated_range_are_kept_and_marked) {
     }
 }
 
-// A free width at its bound is no such thing.
+// A free width at its bound does not give such a row.
 TEST_F(Pipeline, free_widths_at_their_bounds_are_left_out) {
     LocalizeOptions how = options();
     how.psf.model = PsfModel::GaussianXYNBS;
-    how.fit.max_sigma_px = 1.2f;  // the spots' is 1.3
+    how.fit.max_sigma_px = 1.2f;  // the spots have 1.3
     const LocalizeResult result = localize(*movie(), camera(), folder_ / "out.hdf5", how);
     EXPECT_EQ(result.at_bound, 0);
     EXPECT_GT(result.not_converged, result.spots * 9 / 10);

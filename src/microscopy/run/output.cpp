@@ -1,4 +1,4 @@
-// Totals, warnings, the file.
+// Computes totals and warnings, and writes the file.
 // SPDX-License-Identifier: MIT
 #include "run/output.hpp"
 
@@ -25,8 +25,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The background of a frame from the middle of the movie, in photoelectrons per pixel, and whether half of its
-/// pixels have the lowest value of all, which no camera's noise does. 0 and false if the frame cannot be read.
+/// The background of a frame from the middle of the movie, in photoelectrons per pixel, and whether half of its pixels
+/// have the same lowest value, which camera noise cannot cause. 0 and false if the frame cannot be read.
 struct FrameLight {
     double background_e = 0;
     bool is_clipped = false;
@@ -48,8 +48,8 @@ FrameLight light_of(Movie& movie, const Camera& camera) {
     return {middle, !camera.has_maps() && middle == *least && *least < *most};
 }
 
-/// Returns a warning if the given PSF is far from the movie's, by lone spots or by how many fits left the spots
-/// they started at. Else empty.
+/// Returns a warning if the given PSF is far from the movie's, as shown by lone spots or by the number of fits that
+/// left their spots. Otherwise empty.
 std::string psf_warning(const Totals& totals, const LocalizeJob& job) {
     constexpr std::int64_t enough = 20;
     if (const std::string advice = width_advice(job.lone, job.options.psf); !advice.empty()) return advice;
@@ -62,7 +62,7 @@ std::string psf_warning(const Totals& totals, const LocalizeJob& job) {
         totals.counts.wandered, fits);
 }
 
-/// What is wrong with pixels of the camera, and what was done about it.
+/// Returns warnings about faults of the camera's pixels and how they were handled.
 std::vector<std::string> pixel_warnings(const Totals& totals, const LocalizeJob& job) {
     constexpr double max_hits = 0.01;  // of all molecules
     const BlockCounts& counts = totals.counts;
@@ -73,14 +73,15 @@ std::vector<std::string> pixel_warnings(const Totals& totals, const LocalizeJob&
     };
     if (!pixels.defective.empty())
         warnings.push_back(fmt::format(
-            "{} of {} pixels are brighter or darker than those around them in most frames, which no lens makes: they "
-            "were taken as defective and left out. `glint calibrate camera` measures all pixels; `keep_defective` uses "
-            "these",
+            "{} of {} pixels are brighter or darker than those around them in most frames, which no lens can cause: "
+            "they count as defective and were left out. `glint calibrate camera` measures all pixels; "
+            "`keep_defective` uses these",
             pixels.defective.size(), std::int64_t(job.camera.width()) * job.camera.height()));
     if (pixels.patterned_share > 0)
         warnings.push_back(fmt::format(
-            "{:.2g} % of the pixels differ from those around them in the same way in most frames, which no lens makes: "
-            "false localizations may come from this pattern. Measure the camera's pixels with `glint calibrate camera`",
+            "{:.2g} % of the pixels differ from those around them in the same way in most frames, which no lens can "
+            "cause: this pattern may lead to false localizations. Measure the camera's pixels with `glint calibrate "
+            "camera`",
             100 * pixels.patterned_share));
     if (double(counts.hits) > max_hits * double(totals.rows))
         warnings.push_back(fmt::format(
@@ -97,7 +98,7 @@ std::vector<std::string> pixel_warnings(const Totals& totals, const LocalizeJob&
     return warnings;
 }
 
-/// What makes other measures of the noise, of spots and of their neighbours meaningless: these do not warn then.
+/// Faults that make other measures of noise, spots and neighbours meaningless. The other warnings are suppressed then.
 struct Causes {
     bool zero_border = false, pattern = false, below_offset = false, saturation = false;
     bool any() const { return zero_border || pattern || below_offset || saturation; }
@@ -114,21 +115,21 @@ Causes causes_of(const Totals& totals, const FrameChecks& checks) {
 
 std::vector<double> known_spreads(const Totals& totals) {
     std::vector<double> known = totals.spreads;
-    std::erase(known, 0.0);  // frames that hold no information
+    std::erase(known, 0.0);  // frames without information
     return known;
 }
 
-/// The noise over what the camera's values say; 0 if it is not known.
+/// Returns the noise divided by the noise that the camera's values predict; 0 if it is unknown.
 double noise_ratio(const Totals& totals) {
     std::vector<double> known = known_spreads(totals);
     return known.empty() ? 0 : median(known);
 }
 
-/// That the noise contradicts the camera's values, if no other cause is known. Else empty.
+/// Returns a warning that the noise contradicts the camera's values, if no other cause is known. Otherwise empty.
 std::string noise_warning(const Totals& totals, const FrameChecks& checks, const Causes& causes, Movie& movie,
                           const Camera& camera, const LocalizeJob& job) {
     if (camera_contradiction(totals.spreads).empty() || causes.zero_border || causes.below_offset) return "";
-    // Known light differs within the tiles whose noise the noise check compares: pixel by pixel it may be right.
+    // The light varies within the tiles of the noise check. Pixel by pixel, its noise may still be right.
     constexpr double max_off = 0.1;
     if (job.known_light && std::abs(checks.noise_ratio - 1) < max_off) return "";
     std::vector<double> without_pattern = totals.spreads;
@@ -225,7 +226,7 @@ void warn_about(const Totals& totals, Movie& movie, const Camera& camera, const 
     const double noise = of_noise.empty() ? 1 : std::max(1.0, noise_ratio(totals));
     if (!of_noise.empty())
         job.options.warn(of_noise + (totals.crowding.is_crowded() && !totals.crowding.is_crowded(noise)
-                                         ? ". Whether frames are crowded cannot be judged before"
+                                         ? ". Whether frames are crowded can only be assessed after that"
                                          : ""));
     if (totals.frames > 0 && totals.counts.bad_pixels == totals.frames * info.width * info.height)
         return warn(fmt::format(
@@ -236,6 +237,7 @@ void warn_about(const Totals& totals, Movie& movie, const Camera& camera, const 
         warn(why_no_rows(totals, checks));
     else if (!causes.any())
         warn(psf_warning(totals, job));
+    warn(z_bound_warning(job.options.psf, totals.counts.at_bound, totals.rows));
     if (!causes.any()) {
         if (totals.rows > 0) warn(disagreement_of(job.lone, job.options.psf));
         const std::string crowding = totals.crowding.warning(noise);
@@ -243,7 +245,7 @@ void warn_about(const Totals& totals, Movie& movie, const Camera& camera, const 
                                           ? static_spots_warning(static_spots(movie, job, totals.frames), totals.frames)
                                           : "";
         const std::string repeated = totals.repeated.warning(totals.frames);
-        warn(totals.p_values.warning(job.lone, describe(job.options.psf.model).calibrated));
+        warn(totals.p_values.warning(job.lone, describe(job.options.psf.model).has_z));
         warn(!is_static.empty() ? is_static : !repeated.empty() ? repeated : crowding);
         warn(totals.pairs.warning());
         warn(background_warning(job.background));
@@ -264,7 +266,7 @@ void warn_about(const Totals& totals, Movie& movie, const Camera& camera, const 
             "make false localizations. Localize the movie as it was before, or save it as 32-bit floating-point TIFF "
             "with NaN for those pixels, which are left out then{}",
             totals.counts.zero_border_frames, totals.frames, totals.counts.first_zero_border,
-            causes.zero_border ? ". Noise, p values and crowding cannot be judged before" : ""));
+            causes.zero_border ? ". Noise, p values and crowding can only be assessed after that" : ""));
 }
 
 void warn_before(const MovieInfo& movie, const Camera& camera, const Warn& warn) {

@@ -25,7 +25,7 @@ struct Totals {
     RepeatedRows repeated;
     ConstantPairs pairs;
 
-    /// Of frames of this size, px.
+    /// For frames of this size, px.
     Totals(int width, int height) : repeated(width, height) {}
 
     void add(const BlockResult& block) {
@@ -42,10 +42,12 @@ struct Totals {
 
 void fill_result(LocalizeResult& result, const Totals& totals, const LocalizeJob& job);
 
-/// Before any work: throws OptionError for a name of unknown format, and for a file that exists or is the movie's.
+/// Call it before any work. Throws OptionError for a name of unknown format, and for a file that exists or is the
+/// movie's.
 void check_output(const std::filesystem::path& out, const LocalizeOptions& options, const MovieInfo& movie);
-/// The same for the partial file, which a stop writes and a complete run removes. A partial file without a journal
-/// may be all that is left of an earlier run. It is refused unless that run is resumed, or --overwrite was given.
+/// Like check_output(), for the partial file, which a stop writes and a complete run removes. A partial file without a
+/// journal may be all that is left of an earlier run. It is refused unless that run is resumed, or --overwrite was
+/// given.
 void check_partial(const std::filesystem::path& out, IfExists if_exists, const MovieInfo& movie);
 
 /// Calls its argument with each finished block, in the order of frames.
@@ -53,12 +55,12 @@ using EachBlock = std::function<void(const std::function<void(BlockResult)>&)>;
 /// Writes `result.written`, and with it the settings (`fingerprint`), and counts its hidden rows.
 void write_rows(LocalizeResult& result, const EachBlock& each, const LocalizeJob& job, const Fingerprint& fingerprint,
                 IfExists if_exists);
-/// The partial file of an earlier, stopped run: the complete one replaces it.
+/// Removes the partial file of an earlier, stopped run, which the complete file replaces.
 void remove_partial(const std::filesystem::path& out, const Warn& warn);
 /// Warns if `path` cannot be removed: the output is complete nevertheless.
 void remove_or_warn(const std::filesystem::path& path, const Warn& warn);
 
-/// Warnings about movie and camera before the work, and about noise, spots and PSF after it.
+/// warn_before() warns about movie and camera before the work, warn_about() about noise, spots and PSF after it.
 void warn_before(const MovieInfo& movie, const Camera& camera, const Warn& warn);
 void warn_about(const Totals& totals, Movie& movie, const Camera& camera, const LocalizeJob& job);
 

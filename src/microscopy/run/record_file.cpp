@@ -59,7 +59,8 @@ static_assert(sizeof(RecordHead) == 128);
 
 void RecordFile::open(int flags) {
     close();
-    descriptor_ = ::open(path_.c_str(), flags | O_CLOEXEC | O_NONBLOCK, 0666);  // a FIFO would wait for ever
+    // O_NONBLOCK, because opening a FIFO would wait forever
+    descriptor_ = ::open(path_.c_str(), flags | O_CLOEXEC | O_NONBLOCK, 0666);
     ours_ = descriptor_ >= 0 && (flags & O_EXCL);
     struct stat status {};
     if (descriptor_ >= 0 && (::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode))) {
@@ -93,7 +94,8 @@ void RecordFile::close() {
     ::close(std::exchange(descriptor_, -1));
 }
 
-/// True for 0 bytes or a header alone. A foreign file, whose header was not read, is not empty and is kept.
+/// Returns true for 0 bytes or a header without records. A foreign file, whose header was not read, is not empty and is
+/// kept.
 bool RecordFile::is_empty() const {
     struct stat status {};
     if (::fstat(descriptor_, &status) != 0) return false;
@@ -151,7 +153,7 @@ bool RecordFile::read_header(Fingerprint& fingerprint) {
     std::string text(header.text_bytes, '\0');
     read_at(sizeof header, text.data(), text.size());
     if (hash_of(text.data(), text.size()) != header.text_hash) {
-        if (size == sizeof header + header.text_bytes) return false;  // a write that did not reach the disk whole
+        if (size == sizeof header + header.text_bytes) return false;  // an incomplete write
         throw InputError(
             fmt::format("{} is damaged: its header does not match its checksum, and {} bytes follow it. Copy it "
                         "again, or move it away to start over",

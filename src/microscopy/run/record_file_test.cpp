@@ -1,4 +1,4 @@
-// Records on disk: what comes back after every kind of end, and whom a file refuses.
+// Records on disk: what is restored after any kind of end, and which runs a file rejects.
 // SPDX-License-Identifier: MIT
 #include "run/record_file.hpp"
 
@@ -25,7 +25,7 @@ Localizations one_row() {
     return like;
 }
 
-/// Block k: frames [3k, 3k + 3), with k rows (so the first has none).
+/// Returns block k: frames [3k, 3k + 3), with k rows (so the first block has none).
 BlockResult block(int k) {
     BlockResult block;
     block.first_frame = 3 * k;
@@ -66,7 +66,7 @@ class RecordFiles : public ::testing::Test {
         file.start(fingerprint);
         for (int k = 0; k < count; ++k) file.append(block(k));
     }
-    /// Reads all records, adds one more behind them, and reads them again; how many there were.
+    /// Reads all records, appends one, and reads all of them again. Returns the number of records before.
     int append_to_what_is_there() {
         int seen = 0, again = 0;
         FinishedFrames finished(fingerprint, TableLayout(one_row()), {0, 100});
@@ -95,7 +95,7 @@ TEST_F(RecordFiles, give_back_what_was_appended) {
     EXPECT_EQ(append_to_what_is_there(), 4);
 }
 
-// Whatever byte the file ends at, the whole records before it come back and the next one can follow.
+// Wherever the file ends, its complete records are restored, and the next one can follow.
 TEST_F(RecordFiles, truncated_anywhere_keep_their_whole_records) {
     write_blocks(3);
     const std::string bytes = test::read_bytes(path_);
@@ -121,7 +121,7 @@ TEST_F(RecordFiles, with_a_flipped_bit_end_before_its_record) {
     EXPECT_EQ(append_to_what_is_there(), 2);
 }
 
-// As another run does where locks do not reach: a whole record, of the same length, in the same place.
+// As another run does if locks do not work: a complete record of the same length at the same position.
 TEST_F(RecordFiles, with_another_record_in_the_place_of_one_are_refused) {
     write_blocks(3);
     FinishedFrames finished(fingerprint, TableLayout(one_row()), {0, 100});

@@ -1,4 +1,4 @@
-// Dim rows that come back in the same places in much of the movie, as static light makes them.
+// Finds dim rows that reappear at the same positions in much of the movie, as static light causes them.
 // SPDX-License-Identifier: MIT
 #include "run/row_checks.hpp"
 
@@ -13,11 +13,11 @@ namespace glint {
 namespace {
 
 constexpr int cell_px = 4;
-/// A blinking molecule is in one place in at most a few per cent of the frames. Many molecules in one place are
+/// A blinking molecule is at one position in at most a few per cent of the frames. Many molecules at one position are
 /// bright as often as dim.
 constexpr double min_share_of_frames = 0.25;
 constexpr std::int64_t min_frames = 20, min_repeated = 20;
-/// Fewer change the precision by less than that.
+/// Fewer rows change the precision by less than that.
 constexpr double min_share_of_rows = 0.01;
 
 std::size_t octave_of(float photons, std::size_t octaves) {
@@ -51,7 +51,7 @@ std::string RepeatedRows::warning(std::int64_t frames) const {
     if (frames < min_frames || all == 0) return "";
     int of_median = 0;
     for (std::int64_t below = rows_[0]; 2 * below < all; below += rows_[std::size_t(of_median)]) ++of_median;
-    // Below half of the median's octave, whose lower end is taken for the median.
+    // Rows are dim below half of the median, which is rounded down to a power of two.
     Cells dim(cells_along_ * cells_down_), bright(dim.size());
     for (int octave = 0; octave < octaves; ++octave) {
         if (octave + 1 == of_median) continue;
@@ -65,11 +65,9 @@ std::string RepeatedRows::warning(std::int64_t frames) const {
     if (repeated < min_repeated || double(repeated) < min_share_of_rows * double(all)) return "";
     return fmt::format(
         "{} localizations ({:.1f} %) lie in {} places of {} x {} px where dim ones, with fewer than {} photons, come "
-        "back "
-        "in a quarter of the frames and more: what is left of static light (an edge, dust, a bead out of focus) does "
-        "so, "
-        "and then they are false. Where blinking molecules are not that dim, `filter_where=photons >= {}` "
-        "leaves them out; a longer movie lets glint measure static light better",
+        "back in a quarter of the frames and more. If remaining static light (an edge, dust, a bead out of focus) is "
+        "the cause, they are false. If blinking molecules are not that dim, `filter_where=photons >= {}` leaves them "
+        "out; a longer movie lets glint measure static light better",
         repeated, 100 * double(repeated) / double(all), places, cell_px, cell_px, 1 << (of_median - 1),
         1 << (of_median - 1));
 }

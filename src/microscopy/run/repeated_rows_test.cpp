@@ -17,7 +17,7 @@ void add_row(Localizations& rows, double x, double y, double photons) {
     rows.x_px.push_back(float(x)), rows.y_px.push_back(float(y)), rows.photons.push_back(float(photons));
 }
 
-/// 0.005 molecules a pixel, whose photons have an exponential distribution.
+/// Returns 0.005 molecules per pixel, with exponentially distributed photons.
 Localizations molecules() {
     Localizations rows;
     std::mt19937 random(5);
@@ -62,7 +62,7 @@ TEST(RepeatedRows, that_are_dim_are_reported_with_their_number_and_a_filter) {
     std::normal_distribution<double> around(0, 0.3);
     for (int k = 0; k < 60; ++k) add_row(rows, 30 + around(random), 30 + around(random), 200);  // in 60 of 100 frames
     const std::string text = warning_of(rows);
-    // 60 of 2,060 rows, and the few of molecules in that place: 20 frames with .005 a pixel in 16 pixels, a sixth
+    // 60 of 2,060 rows, plus the few molecules at that position: 20 frames with 0.005 per pixel in 16 pixels, a sixth
     // of them dim.
     EXPECT_NE(text.find("photons"), std::string::npos) << text;
     EXPECT_NEAR(std::stod(text), 61, 5) << text;

@@ -12,7 +12,7 @@ using test::read_bytes;
 
 namespace {
 
-/// Still being written: how many frames there are becomes known at the end.
+/// A movie that is still being written: the number of frames is known only at the end.
 class StillWritten : public Movie {
   public:
     StillWritten() : info_(movie_->info()) { info_.frames = unknown_frames; }
@@ -48,7 +48,7 @@ TEST_F(Pipeline, stopped_it_leaves_a_valid_part_and_resumes_to_the_same_bytes) {
     EXPECT_EQ(folder_.names(), (std::vector<std::string>{"out.csv", "reference.csv"})) << "no journal, no part";
 }
 
-// A table takes more room than a journal, which must not run out of it meanwhile.
+// A table needs more disk space than a journal, which must not run out of space.
 TEST_F(Pipeline, what_a_killed_run_left_of_its_tables_is_gone_when_work_begins) {
     const auto left_of = [&](const std::string& name) { return folder_.write("." + name + ".part-1", "?"); };
     const auto table = left_of("out.csv"), partial = left_of("out.partial.csv"), of_pair = left_of("out.hdf5");
@@ -63,7 +63,7 @@ TEST_F(Pipeline, what_a_killed_run_left_of_its_tables_is_gone_when_work_begins) 
     EXPECT_EQ(folder_.names(), (std::vector<std::string>{"out.csv", "out.hdf5", "out.yaml"}));
 }
 
-// What kill -9 or a power cut leaves: a journal that ends anywhere.
+// After kill -9 or a power failure, the journal may end anywhere.
 TEST_F(Pipeline, resumes_from_a_journal_cut_anywhere_to_the_same_bytes) {
     const std::string expected = reference();
     const auto out = folder_ / "out.csv";
@@ -79,7 +79,7 @@ TEST_F(Pipeline, resumes_from_a_journal_cut_anywhere_to_the_same_bytes) {
     }
 }
 
-// Frames come a few at a time, the run is interrupted twice, and nobody knows the end until it is there.
+// Frames arrive a few at a time, the run is interrupted twice, and the end is not known in advance.
 TEST_F(Pipeline, a_movie_that_grows_gives_the_bytes_of_the_whole_one) {
     localize(*movie(), camera(), folder_ / "known.hdf5", options());
     const auto out = folder_ / "grown.hdf5";
@@ -113,8 +113,8 @@ TEST_F(Pipeline, a_movie_that_grows_gives_the_bytes_of_the_whole_one) {
     EXPECT_EQ(folder_.names(), (std::vector<std::string>{"grown.hdf5", "grown.yaml", "known.hdf5", "known.yaml"}));
 }
 
-// A run of one process that is finished by one of several, and the reverse. If a run is killed at the end, after
-// the output has its name and the journal has joined the parts, it counts as finished.
+// A run of one process is finished by several processes, and vice versa. If a run is killed at its end, after the
+// output has its name and the journal has joined the parts, it counts as finished.
 TEST_F(Pipeline, goes_on_with_records_in_a_journal_and_in_parts) {
     const std::string expected = reference();
     const auto out = folder_ / "out.csv";
@@ -161,26 +161,25 @@ TEST_F(Pipeline, a_table_without_its_other_file_is_not_finished) {
     LocalizeOptions how = options();
     how.resume = true;
     const auto again = movie();
-    EXPECT_TRUE(finished_before(*again, camera(), out, how));
+    EXPECT_TRUE(is_already_localized(*again, camera(), out, how));
     std::filesystem::remove(folder_ / "out.yaml");
-    EXPECT_FALSE(finished_before(*again, camera(), out, how));
+    EXPECT_FALSE(is_already_localized(*again, camera(), out, how));
 }
 
-// With --resume --overwrite, which resumes a run that replaces a table: the old table stays until the new one is
-// complete.
+// --resume --overwrite resumes a run that replaces a table: the old table stays until the new one is complete.
 TEST_F(Pipeline, a_table_to_be_replaced_is_finished_only_if_it_is_the_new_one) {
     const auto out = folder_ / "out.hdf5";
     localize(*movie(), camera(), out, options());
     LocalizeOptions how = options();
     how.resume = how.overwrite = true;
     const auto again = movie();
-    EXPECT_TRUE(finished_before(*again, camera(), out, how));
+    EXPECT_TRUE(is_already_localized(*again, camera(), out, how));
     how.threshold = 9;
-    EXPECT_FALSE(finished_before(*again, camera(), out, how));
+    EXPECT_FALSE(is_already_localized(*again, camera(), out, how));
     localize(*movie(), camera(), folder_ / "out.csv", options());
-    EXPECT_FALSE(finished_before(*again, camera(), folder_ / "out.csv", how)) << "it does not tell";
+    EXPECT_FALSE(is_already_localized(*again, camera(), folder_ / "out.csv", how)) << "it does not tell";
     std::ofstream(out) << "no table";
-    EXPECT_FALSE(finished_before(*again, camera(), out, how));
+    EXPECT_FALSE(is_already_localized(*again, camera(), out, how));
 }
 
 TEST_F(Pipeline, resume_refuses_other_options_and_names_them) {

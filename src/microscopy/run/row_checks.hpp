@@ -1,4 +1,4 @@
-// What a run counts of its rows, for warnings at its end.
+// Statistics of a run's rows, for warnings at its end.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -30,25 +30,26 @@ class SmallPValues {
   public:
     void add(const Localizations& rows);
 
-    /// For a person: the share of small p values, the photons that are missing, and what to do. Empty if the share is
-    /// about what chance gives, and no light is missing. `with_z`: whether the model's shape gives z.
+    /// Returns a message for the user: the share of small p values, the missing photons, and the remedy. Empty if the
+    /// share may be chance, and no light is missing. `with_z`: whether the model's shape gives z.
     std::string warning(const LoneSpots& lone, bool with_z = false) const;
 
   private:
-    PhotonBins lone_{}, small_{};  ///< rows of lone spots; those of them with p < 0.05
+    PhotonBins lone_{}, small_{};  ///< rows of lone spots; of these, rows with p < 0.05
 };
 
-/// Sums over the rows of a run. Rows without the columns `emitters` and `p_single` count for nothing.
+/// Sums over the rows of a run. Rows without the columns `emitters` and `p_single` are ignored.
 class Crowding {
   public:
     void add(const Localizations& rows);
 
-    /// Whether frames are so dense that more than a few rows stand for several molecules. `noise`: the movie's
-    /// noise divided by the noise that the camera's values predict, at least 1. With too little noise assumed,
-    /// false molecules beside true ones explain the rest.
+    /// Returns true if frames are so dense that more than a few rows represent several molecules. `noise`: the movie's
+    /// noise divided by the noise that the camera's values predict, at least 1. With too little noise assumed, false
+    /// molecules beside true ones explain the rest.
     bool is_crowded(double noise = 1) const;
-    /// For a person: how many rows stand for several molecules, what that costs, and what helps; or that rows of
-    /// groups are too bright to be one molecule each, with the place of the brightest. Empty if all is well.
+    /// Returns a message for the user: how many rows represent several molecules, the consequences, and the remedy.
+    /// Alternatively, reports that rows of groups are too bright for single molecules, with the position of the
+    /// brightest. Empty if neither applies.
     std::string warning(double noise = 1) const;
 
   private:
@@ -57,11 +58,11 @@ class Crowding {
         float x_px = 0, y_px = 0, photons = 0;
     };
 
-    double pull() const;  ///< errors over the stated ones, root mean square, expected
+    double pull() const;  ///< ratio of expected errors to stated errors, root mean square
 
     std::int64_t rows_ = 0, alone_ = 0;
-    double several_ = 0;    ///< rows that stand for several molecules, expected
-    double variances_ = 0;  ///< squared errors of rows over the stated ones, expected
+    double several_ = 0;    ///< expected number of rows that represent several molecules
+    double variances_ = 0;  ///< expected squared errors of rows, relative to the stated ones
     PhotonBins by_photons_alone_{}, by_photons_in_groups_{};
     Row brightest_in_group_;
 };
@@ -72,23 +73,24 @@ class ConstantPairs {
     /// `rows`: of whole frames, ordered by frame.
     void add(const Localizations& rows);
 
-    /// For a person: the distance, and what it may mean. Empty if distances differ, as those of molecules at random do.
+    /// Returns a message for the user: the distance, and its possible causes. Empty if distances vary, as for random
+    /// molecules.
     std::string warning() const;
 
   private:
-    static constexpr int bins = 64;  ///< of an eighth of a pixel
+    static constexpr int bins = 64;  ///< an eighth of a pixel each
     std::array<std::int64_t, bins> at_{};
     std::int64_t rows_ = 0;
 };
 
-/// Counts the rows of a run by place and photons.
+/// Counts the rows of a run by position and photons.
 class RepeatedRows {
   public:
-    /// Of frames of this size, px.
+    /// For frames of this size, px.
     RepeatedRows(int width, int height);
     void add(const Localizations& rows);
 
-    /// For a person: how many rows may be static light, and what to do. Empty if they are few.
+    /// Returns a message for the user: how many rows may be static light, and the remedy. Empty if they are few.
     std::string warning(std::int64_t frames) const;
 
   private:

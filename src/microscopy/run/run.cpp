@@ -1,4 +1,4 @@
-// Beginning, filling and finishing a run.
+// Begins, fills and finishes a run.
 // SPDX-License-Identifier: MIT
 #include "run/run.hpp"
 
@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Throws InputError where `path` is not a record file: such a file must not be overwritten.
+/// Throws InputError if `path` is not a record file: such a file must not be overwritten.
 bool holds_records(const fs::path& path, const TableLayout& layout, Fingerprint& begun_with) {
     RecordFile file(path, layout);
     file.open(O_RDONLY);
@@ -44,8 +44,8 @@ void remove_file(const fs::path& path) {
     if (failed) throw_output_error(path, failed.value());
 }
 
-/// Removes what killed runs left of their tables, before anything else: it may take the space that the records
-/// need. Two files that belong together are left to their writer, which repairs them.
+/// Removes the tables that killed runs left. Called first, because the records may need the space. Two files that
+/// belong together are left to their writer, which repairs them.
 void remove_killed_tables(const fs::path& out) {
     for (const fs::path& table : {out, partial_path(out)})
         if (const auto files = files_of_localizations(table); files.size() == 1) remove_leftovers(files.front());
@@ -99,7 +99,8 @@ Run::Run(Movie& movie, const Camera& camera, fs::path out, LocalizeJob& job, Wri
       journal_(journal_path(out_), TableLayout(job.like)),
       finished_(fingerprint_, TableLayout(job.like), job.frames),
       totals_(job.like.width, job.like.height) {
-    // With --resume the output may exist: a run can be killed after its rename, before its records go. take_up checks.
+    // With --resume the output may exist: a run can be killed after its rename and before its records are removed.
+    // take_up() checks this.
     if (!job.options.resume) check_output(out_, job.options, movie.info());
     warn_before(movie.info(), camera, job.options.warn);
     journal_.open_locked();
@@ -116,7 +117,7 @@ Run::Run(Movie& movie, const Camera& camera, fs::path out, LocalizeJob& job, Wri
         if (writers == Writers::this_process) open_records();
     } catch (...) {
         owner_.reset();
-        if (in_parts_) ::rmdir(parts_path(out_).c_str());  // unless it holds something
+        if (in_parts_) ::rmdir(parts_path(out_).c_str());  // unless it is not empty
         throw;
     }
 }
@@ -124,7 +125,7 @@ Run::Run(Movie& movie, const Camera& camera, fs::path out, LocalizeJob& job, Wri
 Run::~Run() {
     part_.reset();
     owner_.reset();
-    if (in_parts_) ::rmdir(parts_path(out_).c_str());  // unless it holds something
+    if (in_parts_) ::rmdir(parts_path(out_).c_str());  // unless it is not empty
 }
 
 void Run::take_up() {
@@ -148,7 +149,7 @@ void Run::take_up() {
         }
     }
     resumed_frames_ = totals_.frames;
-    // The partial file of the resumed run, and of no other.
+    // Replaces only the partial file of the resumed run.
     if_partial_exists_ = options.overwrite || resumed_frames_ > 0 ? IfExists::replace : IfExists::refuse;
     check_partial(out_, if_partial_exists_, movie_.info());
     // With all frames finished the output may exist already: the run was killed before its records were removed.
@@ -164,7 +165,7 @@ void Run::take_up() {
         }
 }
 
-/// Opens the file that this process appends to: a new part, or the journal, with a torn record at its end cut off.
+/// Opens the file to which this process appends: a new part, or the journal, truncated before an incomplete record.
 void Run::open_records() {
     Fingerprint ours;
     if (in_parts_)
@@ -175,7 +176,7 @@ void Run::open_records() {
         journal_.start(fingerprint_), begin_table();
 }
 
-/// Not with one thread, which would do all of it beside its own work; nor for a growing movie, whose end may never
+/// Not used with a single thread, which has no time for it. Not used for a growing movie either, whose end may never
 /// come.
 void Run::begin_table() {
     if (job_.frames.end == unknown_end || job_.threads == 1 || !RunningTable::suits(out_)) return;
@@ -184,7 +185,7 @@ void Run::begin_table() {
 
 IfExists Run::if_output_exists() const { return job_.options.overwrite ? IfExists::replace : IfExists::refuse; }
 
-/// Records come before the table: where the disk has no room for both, this one goes.
+/// Records have precedence over the table: if the disk has no room for both, the table is dropped.
 void Run::record(const BlockResult& block) {
     RecordFile& records = part_ ? *part_ : journal_;
     try {
@@ -253,8 +254,8 @@ void Run::write(LocalizeResult& result) {
         result.complete ? if_output_exists() : if_partial_exists_);
 }
 
-/// Whenever a kill comes, the next --resume finds all records or none: a journal moves into the folder of parts, and
-/// one rename retires that folder before its files, perhaps thousands, are removed one by one.
+/// Whenever the process is killed, the next --resume finds all records or none. A journal moves into the folder of
+/// parts. One rename retires that folder before its files, perhaps thousands, are removed one by one.
 void Run::remove_records() {
     const Warn& warn = job_.options.warn;
     if (if_partial_exists_ == IfExists::replace) remove_partial(out_, warn);  // else there was none when the run began

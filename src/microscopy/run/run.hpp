@@ -1,4 +1,4 @@
-// A run: one movie into one output file, by one process or several, in one go or after interruptions.
+// A run: one movie to one output file, by one process or several, possibly with interruptions.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -23,33 +23,33 @@ namespace glint {
 /// The contribution of one process to a run.
 struct PartDone {
     FitInfo fit;
-    std::exception_ptr error;       ///< what ended it early
-    std::future<void> gpus_closed;  ///< as that of BlocksDone
+    std::exception_ptr error;       ///< the error that ended it early
+    std::future<void> gpus_closed;  ///< see BlocksDone
 };
 
-/// Localizes what `next` names, at most `frames` in all (unknown_end: number unknown). `sink` takes each finished
-/// block, in that order. An exception of this function, `next` or `sink` is kept in the result.
+/// Localizes the frames that `next` names, at most `frames` in all (unknown_end: number unknown). `sink` receives each
+/// finished block in that order. An exception of this function, `next` or `sink` is stored in the result.
 PartDone run_part(Movie& movie, const LocalizeJob& job, std::int64_t frames, const NextFrames& next,
                   const std::function<void(BlockResult)>& sink);
 
-/// `localize_frames` of a job that was prepared before, perhaps for more of the movie than its frames now.
+/// Like localize_frames(), for a job that was prepared earlier, possibly for more frames of the movie.
 Localizations localize_frames(Movie& movie, const Camera& camera, const LocalizeJob& job, LocalizeResult* result);
 
-/// A new file for the records of one process. Throws OutputError, also where it exists.
+/// Creates a file for the records of one process. Throws OutputError, also if the file exists.
 std::unique_ptr<RecordFile> new_part(const std::filesystem::path& path, const Fingerprint& fingerprint,
                                      const TableLayout& layout);
 
 enum class Writers {
-    this_process,  ///< records go to OUT.journal, or to a part where an earlier run left parts to be finished
-    several        ///< each process writes a part of its own (new_part)
+    this_process,  ///< records are written to OUT.journal, or to a part if an earlier run left unfinished parts
+    several        ///< each process writes its own part (new_part)
 };
 
-/// Held by the one process that begins and ends a run: it owns the output, knows the finished frames, and writes the
+/// Used by the one process that begins and ends a run. It owns the output, knows the finished frames, and writes the
 /// result. Finished blocks are records on disk, so that a run that was stopped or killed can be resumed.
 class Run {
   public:
-    /// Adopts, refuses or drops the records of earlier runs, as the options say. Movie, camera and job must outlive
-    /// it. Throws as `localize` does before its first frame.
+    /// Adopts, rejects or drops the records of earlier runs, depending on the options. Movie, camera and job must
+    /// outlive it. Throws like `localize` before its first frame.
     Run(Movie& movie, const Camera& camera, std::filesystem::path out, LocalizeJob& job, Writers writers);
     ~Run();
     Run(const Run&) = delete;
@@ -57,21 +57,21 @@ class Run {
 
     const std::string& name() const { return name_; }
     const Fingerprint& fingerprint() const { return fingerprint_; }
-    /// Frames that are not finished. The last range goes to unknown_end as long as no end is known.
+    /// Returns the unfinished frames. The last range ends at unknown_end while no end is known.
     std::vector<FrameRange> to_do() const { return finished_.gaps(); }
     std::int64_t finished_frames() const { return totals_.frames; }
     std::int64_t finished_rows() const { return totals_.rows; }
 
     /// With Writers::this_process: records a finished block. Throws OutputError.
     void append(const BlockResult& block);
-    /// Sets the end of a movie whose end was not known when the run began; the movie's info must have it by now.
+    /// Sets the end of a movie that was unknown when the run began; the movie's info must contain it by now.
     void end_at(std::int64_t frames);
 
     /// Ends the run. `written`: the parts of all processes; `error`: what ended the work early, if anything. If all
-    /// frames are finished, the output appears and the records go; otherwise the partial file appears, the records
-    /// stay, and `error` is thrown with a note on what was kept.
+    /// frames are finished, creates the output and removes the records. Otherwise creates the partial file, keeps the
+    /// records, and throws `error` with a note on what was kept.
     LocalizeResult finish(const std::vector<std::filesystem::path>& written, std::exception_ptr error);
-    /// Ends the run without a result: its records go, as does the partial file of a run that it went on with.
+    /// Ends the run without a result. Removes its records, and the partial file of the run that it resumed.
     void give_up() { remove_records(); }
 
   private:

@@ -59,7 +59,7 @@ bool remove_parts_folder(const fs::path& folder) {
     std::vector<fs::path> ours = part_files(folder);
     ours.push_back(folder / "owner");
     for (const fs::path& file : ours) ::unlink(file.c_str());  // never a folder
-    return ::rmdir(folder.c_str()) == 0;                       // never a link or a file, nor with files of others in it
+    return ::rmdir(folder.c_str()) == 0;                       // never a link, a file, or a folder with other files
 }
 
 fs::path finished_parts_path(const fs::path& out, const std::string& run) {

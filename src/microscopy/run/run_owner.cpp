@@ -1,4 +1,5 @@
-// The owner file: one line, "HOST PROCESS START RUN BEAT", reopened at each look: network file systems sync at open.
+// The owner file: one line, "HOST PROCESS START RUN BEAT". It is opened again for each read, because network file
+// systems sync when a file is opened.
 // SPDX-License-Identifier: MIT
 #include "run/run_owner.hpp"
 
@@ -27,8 +28,8 @@ std::string this_host() {
     return ::gethostname(name, sizeof name - 1) == 0 && name[0] ? name : "localhost";
 }
 
-/// From /proc/PID/stat: state and start time of a process. The start time (ticks since boot) identifies a reused
-/// PID. State 'Z': the process has ended, and its parent has not waited for it, as in a container without init.
+/// State and start time of a process, from /proc/PID/stat. The start time (ticks since boot) identifies a reused PID.
+/// State 'Z': the process has ended but its parent has not waited for it, as in a container without init.
 struct ProcessStat {
     char state = 0;
     std::uint64_t start = 0;
@@ -67,7 +68,8 @@ Sign read_sign(const fs::path& path) {
     return sign;
 }
 
-/// Known only without a file, or for a process on this host; one that is stopped (SIGSTOP) and shows no beat is alive.
+/// Returns true if there is no file, or if its process was on this host and has ended. A process that is stopped
+/// (SIGSTOP) and shows no beat is alive.
 bool surely_dead(const Sign& sign) {
     if (!sign.exists) return true;
     if (sign.process <= 0 || sign.host != this_host()) return false;
@@ -151,7 +153,7 @@ void RunOwner::keep_beating() {
         }
         try {
             write(beat);
-        } catch (const OutputError&) {  // a full disk, say: the run's own writes report it
+        } catch (const OutputError&) {  // for example a full disk: the run's own writes report it
         }
     }
 }

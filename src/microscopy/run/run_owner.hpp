@@ -1,4 +1,4 @@
-// Shows which run works on an output, where file locks may not work: its owner rewrites a file at intervals.
+// Shows which run works on an output if file locks may not work: the owner rewrites a file at intervals.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,24 +13,24 @@
 
 namespace glint {
 
-/// Owns a folder of parts for as long as it lives. Results do not depend on it, since no run writes into another run's
-/// parts: it keeps two runs from doing the same work twice.
+/// Owns a folder of parts during its lifetime, which prevents two runs from doing the same work twice. Results do not
+/// depend on it, since no run writes into another run's parts.
 class RunOwner {
   public:
     struct Pace {
-        double beat_s = 2;    ///< interval at which the owner shows that it lives
+        double beat_s = 2;    ///< interval at which the owner shows that it is alive
         double watch_s = 10;  ///< how long an owner on another host may be silent
     };
 
-    /// If the last owner may be alive, and only its silence can show that it is not, announces that by `notice` and
-    /// waits. Throws OutputError if that owner is alive or nothing can be written; Cancelled after a stop.
+    /// If the last owner may be alive, and only its silence can show that it is not, calls `notice` and waits. Throws
+    /// OutputError if that owner is alive or nothing can be written; Cancelled after a stop.
     RunOwner(const std::filesystem::path& folder, const std::string& run, const Warn& notice, const StopFlag* stop,
              Pace pace = {2, 10});
     ~RunOwner();
     RunOwner(const RunOwner&) = delete;
     RunOwner& operator=(const RunOwner&) = delete;
 
-    /// Throws OutputError where another run has taken the folder over.
+    /// Throws OutputError if another run has taken the folder over.
     void check() const;
 
   private:

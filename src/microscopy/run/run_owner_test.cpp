@@ -20,14 +20,15 @@ TEST(RunOwner, of_this_host_that_died_is_not_waited_for) {
     test::TemporaryFolder folder;
     char host[256] = {};
     ASSERT_EQ(::gethostname(host, sizeof host - 1), 0);
-    const pid_t dead = 0x3ffffff;  // more than any process has
+    const pid_t dead = 0x3ffffff;  // larger than any process ID
     folder.write("owner", std::string(host) + " " + std::to_string(dead) + " 1234 7\n");
     bool told = false;
     const RunOwner owner(folder.path(), "run", [&](const std::string&) { told = true; }, nullptr, {1, 1000});
     EXPECT_FALSE(told);
 }
 
-// Stopped, as by a batch system that gives its cores to another job: silent, and alive.
+// A process is stopped, as by a batch system that gives its cores to another job. It does not update the file, but is
+// alive.
 TEST(RunOwner, of_this_host_that_is_stopped_keeps_others_off) {
     test::TemporaryFolder folder;
     const pid_t child = ::fork();
@@ -70,7 +71,7 @@ TEST(RunOwner, that_lives_keeps_others_off) {
     }
 }
 
-TEST(RunOwner, whose_place_was_taken_is_told) {
+TEST(RunOwner, whose_place_was_taken_is_reported) {
     test::TemporaryFolder folder;
     const RunOwner first(folder.path(), "first", {}, nullptr, {0.01, 1000});
     first.check();

@@ -1,4 +1,4 @@
-// A queue of rows and the thread that writes them.
+// A queue of rows, and the thread that writes them.
 // SPDX-License-Identifier: MIT
 #include "run/running_table.hpp"
 
@@ -14,8 +14,8 @@
 namespace glint {
 namespace {
 
-// Rows: enough for several threads to begin with, and as many as may wait, some 20 MB.
-constexpr std::size_t min_written = 4 * rows_of_block, most_waiting = std::size_t(1) << 18;
+// Numbers of rows: enough for several threads to begin, and the maximum that may wait, some 20 MB.
+constexpr std::size_t min_written = 4 * rows_of_block, max_waiting = std::size_t(1) << 18;
 
 }  // namespace
 
@@ -29,7 +29,7 @@ RunningTable::~RunningTable() { end_thread(true); }
 
 void RunningTable::append(const Localizations& rows) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return waiting_.size() < most_waiting || failed_; });
+    changed_.wait(lock, [&] { return waiting_.size() < max_waiting || failed_; });
     if (failed_ || rows.size() == 0) return;
     glint::append(waiting_, rows);
     if (waiting_.size() < min_written) return;
@@ -41,7 +41,7 @@ void RunningTable::append(const Localizations& rows) {
         }
 }
 
-/// Until no more come. Rows that came meanwhile are written together.
+/// Writes rows until no more arrive. Rows that arrive during a write are written together.
 void RunningTable::write_all() {
     Localizations rows;
     for (bool last = false; !last;) {

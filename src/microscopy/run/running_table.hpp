@@ -1,4 +1,4 @@
-// The table of a run, written while the run is under way.
+// The table of a run, written during the run.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,23 +13,23 @@
 
 namespace glint {
 
-/// A table written during the run, beside the output's place. A separate thread converts rows to text, with all
-/// threads, and writes them. The run's own records are not touched: if this table fails, the output is written from
-/// the records.
+/// A table written during the run, beside the output. A separate thread converts rows to text, using all threads, and
+/// writes them. It does not touch the run's records: if this table fails, the output is written from the records.
 class RunningTable {
   public:
-    /// Whether the format can be written before it is known how many rows come.
+    /// Returns true if the format can be written before the number of rows is known.
     static bool suits(const std::filesystem::path& out);
 
-    /// Makes no file and no thread until there are rows for several threads. `like`: LocalizationWriter's.
+    /// Creates no file and no thread until there are rows for several threads. `like` is as in LocalizationWriter.
     RunningTable(std::filesystem::path out, const Localizations& like, IfExists if_exists, Warn warn, int threads);
-    ~RunningTable();  ///< leaves no file, but for that of finish()
+    ~RunningTable();  ///< removes the file, unless finish() has named it
     RunningTable(const RunningTable&) = delete;
     RunningTable& operator=(const RunningTable&) = delete;
 
-    /// Waits where many rows wait already, so that memory does not grow with the movie.
+    /// Waits if many rows are already waiting, so that memory does not grow with the movie.
     void append(const Localizations& rows);
-    /// All rows came: gives the file its name. False: there is none, and whoever writes it will learn why.
+    /// Call it after the last row. Gives the file its name. Returns false if there is no file; writing the output again
+    /// reports the reason.
     bool finish();
 
   private:
@@ -43,10 +43,10 @@ class RunningTable {
     const Warn warn_;
     const int threads_;
     std::unique_ptr<LocalizationWriter::Format> file_;
-    std::mutex mutex_;  // guards the rest
+    std::mutex mutex_;  // guards the following members
     std::condition_variable changed_;
     Localizations waiting_;
-    bool ended_ = false;   // no more rows come
+    bool ended_ = false;   // no more rows will arrive
     bool failed_ = false;  // rows are dropped
     std::thread thread_;
 };

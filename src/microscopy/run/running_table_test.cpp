@@ -1,4 +1,4 @@
-// The table written during a run has the bytes of one that is written at the end, or does not exist.
+// The table written during a run has the same bytes as a table written at the end, or does not exist.
 // SPDX-License-Identifier: MIT
 #include "run/running_table.hpp"
 

@@ -1,4 +1,4 @@
-// A job's settings: as text and hashes, and in a file as one line of JSON, which is YAML too.
+// A job's settings: as text and hashes, and in a file as one line of JSON, which is also YAML.
 // SPDX-License-Identifier: MIT
 #include "run/settings.hpp"
 
@@ -23,7 +23,7 @@ constexpr std::string_view key = "Settings: ";
 
 bool is_setting(const std::string& name) { return name != "glint version" && name != "instruction set"; }
 
-const char* name_of(PixelType type) {
+const char* to_name(PixelType type) {
     return type == PixelType::uint8 ? "uint8" : type == PixelType::uint16 ? "uint16" : "float32";
 }
 
@@ -32,7 +32,7 @@ std::string field_text(const SensorField& field) {
     return fmt::format("map {:016x}", hash_of(field.map.data(), field.map.size() * sizeof(float)));
 }
 
-/// As the journal stores it: bytes that are not UTF-8 are replaced in both.
+/// Returns the name as the journal stores it: bytes that are not UTF-8 are replaced in both.
 std::string as_utf8(const std::string& name) {
     return nlohmann::json::parse(nlohmann::json(name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
@@ -50,7 +50,7 @@ std::string light_text(const LocalizeJob& job) {
     return fmt::format("map {:016x}", hash_of(job.known_light->data(), job.known_light->size() * sizeof(float)));
 }
 
-constexpr const char* no_end = "?";  // of a movie that is still being written
+constexpr const char* no_end = "?";  // for a movie that is still being written
 
 std::string count_text(std::int64_t frames) {
     return frames == unknown_frames || frames == unknown_end ? no_end : std::to_string(frames);
@@ -67,7 +67,7 @@ std::string movie_content(Movie& movie) {
             movie.read(last * k / std::max<std::int64_t>(samples - 1, 1), 1, block);
             hash.add(block.bytes.data(), block.frame_bytes());
         } catch (const InputError&) {
-            hash.add("unreadable", 10);  // the run reports this frame, and keeps those before it
+            hash.add("unreadable", 10);  // the run reports this frame, and keeps the frames before it
         }
     return fmt::format("{:016x}", hash.value());
 }
@@ -81,7 +81,7 @@ Fingerprint fingerprint_of(Movie& movie, const Camera& camera, const LocalizeJob
         {"instruction set", active_isa()},
         {"movie", as_utf8(info.name)},
         {"movie size",
-         fmt::format("{}x{}, {} frames, {}", info.width, info.height, count_text(info.frames), name_of(info.type))},
+         fmt::format("{}x{}, {} frames, {}", info.width, info.height, count_text(info.frames), to_name(info.type))},
         {"movie content", movie_content(movie)},
         {"movie planes", info.planes.empty() ? "all" : info.planes},
         {"frames", fmt::format("{}:{}", job.frames.begin, count_text(job.frames.end))},
@@ -94,9 +94,9 @@ Fingerprint fingerprint_of(Movie& movie, const Camera& camera, const LocalizeJob
         {"rounds with neighbours", fmt::format("{}", options.neighbor_rounds)},
         {"emitters", options.fit.emitters == 1 ? "1" : fmt::format("auto, PSF misfit {}", options.fit.psf_misfit)},
         {"defective pixels", options.keep_defective ? "used" : "left out"},
-        {"rows kept", options.keep_failed                      ? "all"
-                      : describe(options.psf.model).calibrated ? "converged, or z at its bound"
-                                                               : "converged"},
+        {"rows kept", options.keep_failed                 ? "all"
+                      : describe(options.psf.model).has_z ? "converged, or z at its bound"
+                                                          : "converged"},
         {"camera", camera_text(camera)},
         {"camera offset", field_text(camera.offset_adu)},
         {"camera gain", field_text(camera.gain_e_per_adu)},

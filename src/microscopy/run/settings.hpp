@@ -1,4 +1,4 @@
-// The settings of a run: its fingerprint, and the copy in the file that it wrote.
+// The settings of a run: its fingerprint, and the copy in its output.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,15 +17,15 @@ namespace glint {
 /// the movie's end is unknown, hashes the first frame.
 std::string movie_content(Movie& movie);
 
-/// The fingerprint of a job (command_line.md, "Stopping and resuming"). Reads a few frames of the movie; only the
-/// first of one whose end is not known.
+/// Returns the fingerprint of a job (command_line.md, "Stopping and resuming"). Reads a few frames of the movie; only
+/// the first if its end is unknown.
 Fingerprint fingerprint_of(Movie& movie, const Camera& camera, const LocalizeJob& job);
 
-/// Returns what to do if `then` was of a growing movie and `now` is not, or the reverse; else empty.
+/// Returns the remedy if only one of `then` and `now` is of a growing movie; else empty.
 std::string advice_on_following(const Fingerprint& then, const Fingerprint& now);
 
-/// A line of YAML for the history of the result. Omits the settings that say how the result was computed (version,
-/// instruction set) and not which one was asked for.
+/// Returns a line of YAML for the history of the result. Omits settings that describe how the result was computed
+/// (version, instruction set) instead of which result was requested.
 std::string settings_text(const Fingerprint& fingerprint);
 
 /// Reads what `settings_text` wrote into the file; nullopt if the file has no settings (a .csv cannot).

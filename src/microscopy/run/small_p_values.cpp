@@ -13,7 +13,7 @@ namespace {
 
 constexpr float small_p = 0.05F;
 constexpr std::int64_t enough_lone_rows = 12;
-/// Rows of pairs that are too close to separate have small p values, too: hence not 0.05.
+/// Rows of pairs that are too close to separate also have small p values, so the limit is above 0.05.
 constexpr double allowed_share = 0.15, binomial_errors = 4;
 /// Lost light is reported from this share on.
 constexpr double min_lost = 0.03;
@@ -39,7 +39,7 @@ std::string SmallPValues::warning(const LoneSpots& lone, bool with_z) const {
     if (bright < enough_lone_rows ||
         share < allowed_share + binomial_errors * std::sqrt(small_p * (1 - small_p) / double(bright))) {
         if (!has_lost) return "";
-        // On much background p values do not see tails that are wider than the model's.
+        // With high background, p values do not reveal tails that are wider than the model's.
         return fmt::format(
             "photons are too few by about {:.0f} % ({:.0f} to {:.0f} %), whatever their stated error: lone spots have "
             "light beyond the model's, as lenses with aberrations and fixed dipoles do. Positions hold{}; compare "

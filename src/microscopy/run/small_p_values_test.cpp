@@ -1,4 +1,4 @@
-// Small p values of lone, bright rows give a warning when there are more of them than chance makes.
+// Small p values of lone, bright rows give a warning if there are more than chance explains.
 // SPDX-License-Identifier: MIT
 #include "run/row_checks.hpp"
 
@@ -47,7 +47,7 @@ TEST(SmallPValues, that_chance_gives_are_no_warning) {
 }
 
 TEST(SmallPValues, of_the_brighter_half_are_reported_with_what_to_do) {
-    // 0.3 + 0.7 * 0.05 of the bright ones.
+    // 0.3 + 0.7 * 0.05 of the bright rows.
     const std::string text = warning_of(rows_with(4000, 0.3));
     EXPECT_NE(text.find(" % of the 2000 brighter lone localizations have a p value below 0.05"), std::string::npos)
         << text;

@@ -1,4 +1,4 @@
-// Localizations as bytes, column after column, for the journal.
+// Localizations as bytes, column by column, for the journal.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,7 +13,7 @@ namespace glint {
 /// Appends `count` bytes.
 void put_bytes(const void* from, std::size_t count, std::vector<char>& bytes);
 
-/// The columns that a table has, and how its rows lie in bytes (host order). Made from a table with one row.
+/// The columns of a table, and the layout of its rows in bytes (host order). Created from a table with one row.
 class TableLayout {
   public:
     explicit TableLayout(const Localizations& like);

@@ -1,4 +1,4 @@
-// Packs maps and tables, and checks what comes out.
+// Packs maps and tables, and validates unpacked data.
 // SPDX-License-Identifier: MIT
 #include "warm_worker/camera_setup.hpp"
 
@@ -28,7 +28,7 @@ bool are_sound(const CameraView::Maps& maps) {
            });
 }
 
-/// Returns null if the packed data are not maps of such a camera.
+/// Returns null if the packed data are not the maps of such a camera.
 std::shared_ptr<const CameraView::Maps> take_maps(const CameraSetup& setup, Unpacker& unpacker) {
     CameraView::Maps all;
     for_maps(all, [&](auto& map) { unpacker.take(map); });
@@ -59,7 +59,7 @@ CameraSetup setup_of(const CameraView& camera) {
     return setup;
 }
 
-std::size_t bytes_of(const LargeParts& parts) {
+std::size_t num_bytes(const LargeParts& parts) {
     std::size_t bytes = 0;
     if (parts.maps) for_maps(*parts.maps, [&](const auto& map) { bytes += packed_bytes(map.size() * sizeof map[0]); });
     if (parts.table)
@@ -95,7 +95,7 @@ bool cover(const CameraView::Maps& maps, const CameraSetup& setup) {
     return maps.offset.size() == std::size_t(setup.width) * std::size_t(setup.height);
 }
 
-CameraView camera_of(const CameraSetup& setup, std::shared_ptr<const CameraView::Maps> maps) {
+CameraView make_camera(const CameraSetup& setup, std::shared_ptr<const CameraView::Maps> maps) {
     return CameraView(setup.width, setup.height, setup.excess_noise, setup.pixel, std::move(maps));
 }
 

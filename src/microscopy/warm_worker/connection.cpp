@@ -1,4 +1,4 @@
-// Sends and receives messages, each whole or not at all.
+// Sends and receives messages, each completely or not at all.
 // SPDX-License-Identifier: MIT
 #include "warm_worker/connection.hpp"
 
@@ -19,14 +19,14 @@ namespace {
 
 constexpr double look_at_stop_s = 0.05;
 
-/// Room for one descriptor, not for the two that CMSG_SPACE would leave room for: the kernel closes any others.
+/// Room for exactly one descriptor: the kernel closes any further descriptors. CMSG_SPACE would leave room for two.
 union Passenger {
     char bytes[CMSG_SPACE(sizeof(int))];
     cmsghdr align;
     static constexpr std::size_t size = CMSG_LEN(sizeof(int));
 };
 
-/// The descriptor that came along with a message.
+/// Returns the descriptor that arrived with a message.
 Descriptor descriptor_of(msghdr& header) {
     const cmsghdr* first = CMSG_FIRSTHDR(&header);
     if (!first || first->cmsg_level != SOL_SOCKET || first->cmsg_type != SCM_RIGHTS ||

@@ -1,4 +1,4 @@
-// One side of a connection between a warm worker and a client: a Unix socket that keeps the borders of messages.
+// One side of a connection between a warm worker and a client: a Unix socket that preserves message boundaries.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -18,8 +18,8 @@ using gpu::lease::Descriptor;
 /// How a wait for a message ended.
 enum class Arrival {
     message,
-    nothing_yet,  ///< within the time
-    gone          ///< the other side has closed it, or sent what is no such message
+    nothing_yet,  ///< within the timeout
+    gone          ///< the other side closed the connection or sent an invalid message
 };
 
 class Connection {
@@ -29,15 +29,17 @@ class Connection {
     explicit operator bool() const { return bool(socket_); }
     int descriptor() const { return socket_.get(); }
 
-    /// Returns the process on the other side when the connection was made; nullopt if it belongs to another user.
+    /// Returns the process that was on the other side when the connection was opened; nullopt if it belongs to another
+    /// user.
     std::optional<pid_t> own_peer() const;
 
-    /// False: the other side is gone, or does not read what it was sent. Never waits. `with`: a descriptor to go along.
+    /// Sends a message without waiting. Returns false if the other side is gone or does not read its messages. `with`:
+    /// a descriptor to send along.
     template <class Message>
     requires is_message<Message>
     bool send(const Message& message, int with = -1) const { return send_bytes(&message, sizeof message, with); }
-    /// Waits `timeout_s` at most. `with` receives a descriptor that came along; without it, one that comes is an error.
-    /// Throws Cancelled when `stop` is set.
+    /// Receives a message; waits at most `timeout_s`. `with` receives a descriptor that arrives with the message. If
+    /// `with` is null, such a descriptor is an error. Throws Cancelled when `stop` is set.
     template <class Message>
     requires is_message<Message> Arrival receive(Message& message, double timeout_s, const StopFlag* stop = nullptr,
                                                  Descriptor* with = nullptr)

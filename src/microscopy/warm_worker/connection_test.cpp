@@ -1,4 +1,4 @@
-// Messages and shared memory between processes that may be broken or hostile.
+// Messages and shared memory between processes, including broken and hostile ones.
 // SPDX-License-Identifier: MIT
 #include "warm_worker/connection.hpp"
 
@@ -54,7 +54,7 @@ TEST_F(MessageConnection, messages_arrive_whole_and_in_order) {
     EXPECT_EQ(there.own_peer(), ::getpid());
 }
 
-TEST_F(MessageConnection, the_end_of_the_other_side_is_told) {
+TEST_F(MessageConnection, the_end_of_the_other_side_is_reported) {
     Hello hello;
     there = {};
     EXPECT_EQ(here.receive(hello, 10), Arrival::gone);
@@ -76,8 +76,8 @@ TEST_F(MessageConnection, what_is_shorter_or_longer_is_no_message) {
     }
 }
 
-// The kernel refuses to queue without end; the worker does not wait for such a client.
-TEST_F(MessageConnection, who_does_not_read_is_noticed) {
+// The kernel limits the queue of messages, and the worker does not wait for a client that does not read.
+TEST_F(MessageConnection, a_client_that_does_not_read_is_noticed) {
     int sent = 0;
     while (sent < 100000 && here.send(Greeting())) ++sent;
     EXPECT_GT(sent, 0);
@@ -118,7 +118,7 @@ TEST_F(MessageConnection, a_process_of_another_user_is_no_peer) {
     if (::geteuid() != 0) GTEST_SKIP() << "only root can become somebody else";
     const Descriptor listener(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
     sockaddr_un address{};
-    address.sun_family = AF_UNIX;  // an abstract name of the kernel's choice
+    address.sun_family = AF_UNIX;  // an abstract name chosen by the kernel
     ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof(sa_family_t)), 0);
     socklen_t size = sizeof address;
     ASSERT_EQ(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);

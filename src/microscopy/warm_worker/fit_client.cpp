@@ -1,8 +1,9 @@
-// Hands parts of a stack to a warm worker through shared memory, and takes the results.
+// Passes parts of a stack to a warm worker through shared memory, and receives the results.
 //
-// Two parts are under way: one is fitted while this thread copies another one in, or its results out. A part's results
-// reach the caller's memory, and its rows count as finished, when the worker has answered; whatever else happens, they
-// go back to the queue, and the connection ends, so that nothing late can be taken for the answer to something new.
+// Two parts are in progress. While one is being fitted, this thread copies another part to the shared memory, or its
+// results from there. When the worker has answered, a part's results are copied to the caller's memory, and its rows
+// count as finished. Otherwise the rows return to the queue and the connection ends, so that a late answer cannot be
+// mistaken for the answer to a new part.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -27,8 +28,8 @@ namespace glint::warm_worker {
 namespace {
 
 constexpr std::size_t bytes_of_part = std::size_t(48)
-                                      << 20;  // pixels and results; some batches of GpuFitter, which it overlaps
-constexpr std::size_t most_parts = 2;         // under way
+                                      << 20;  // pixels and results: several batches of GpuFitter, which it overlaps
+constexpr std::size_t max_parts = 2;          // in progress
 
 std::int64_t rows_of_part(const BatchKind& kind, std::int64_t all, std::int64_t batch_size) {
     constexpr std::int64_t streams = 4;  // of GpuFitter
@@ -44,15 +45,15 @@ LargeParts large_parts_of(const Stack& stack) {
 
 std::size_t piece_for(const BatchLayout& layout) { return whole_pages(std::size_t(end_of(layout))); }
 
-/// Whether a worker could fit the stack: Placement::gpu_worker names the program, and the stack has one molecule per
-/// ROI, wants one GPU, and is in the host's memory.
+/// Returns true if a worker could fit the stack: Placement::gpu_worker names the program, and the stack has one
+/// molecule per ROI, needs one GPU, and is in host memory.
 bool can_serve(const Stack& stack) {
     const FitOptions& options = stack.options;
     return wants_worker(stack.psf, options) && options.emitters == 1 && stack.rois.count > 0 && stack.rois.gpu < 0 &&
-           bytes_of(large_parts_of(stack)) <= most_memory / 2;
+           num_bytes(large_parts_of(stack)) <= max_memory / 2;
 }
 
-/// A Fitter's connection to a worker, kept from one stack to the next with the memory that both share.
+/// A Fitter's connection to a worker. The connection and the shared memory are kept from one stack to the next.
 class FitClient final : public FitService {
   public:
     std::optional<OpenGpu> open_gpu(const Stack& stack) override;
@@ -71,10 +72,10 @@ class FitClient final : public FitService {
     void send(const Stack& stack, const PartInFlight& part);
     void take_results(const Stack& stack, const PartInFlight& part, FitInfo& info);
 
-    std::mutex mutex_;  // guards the rest
+    std::mutex mutex_;  // guards the following members
     WorkerConnection worker_;
     std::optional<SharedMemory> memory_;
-    LargeParts large_;  // in the memory
+    LargeParts large_;  // packed in memory_
     bool memory_sent_ = false;
 };
 
@@ -84,14 +85,14 @@ std::optional<OpenGpu> FitClient::open_gpu(const Stack& stack) {
     return OpenGpu{worker_.greeting().uuid.str(), worker_.greeting().driver.str()};
 }
 
-/// With the memory, since a worker that was not waited for may write there still.
+/// Also releases the memory, since a worker that has not answered may still write to it.
 void FitClient::disconnect() {
     worker_.disconnect();
     memory_.reset();
     memory_sent_ = false;
 }
 
-/// Connects to a worker that has a GPU, unless one is connected.
+/// Connects to a worker that has a GPU, unless already connected.
 bool FitClient::connect(const FitOptions& options, bool may_start) {
     if (worker_.serves(options)) return true;
     disconnect();
@@ -106,7 +107,7 @@ bool FitClient::fit(const Stack& stack, RowQueue& queue, FitInfo& info) {
         info.events.push_back({seconds_since(began), what});
         if (stack.options.log) stack.options.log(what);
     };
-    for (int failures = 0; failures < most_failures; ++info.retries) {
+    for (int failures = 0; failures < max_failures; ++info.retries) {
         if (!connect(stack.options, true)) {
             report("no worker: " + worker_.why_not());
             return false;
@@ -142,9 +143,9 @@ bool FitClient::fit(const Stack& stack, RowQueue& queue, FitInfo& info) {
     return false;
 }
 
-/// The first of `parts` equal pieces of the memory that is shared, behind the large parts.
+/// Returns the first of `parts` equal pieces of the shared memory, which follow the large parts.
 std::byte* FitClient::memory_for(const LargeParts& large, const BatchLayout& largest, std::size_t parts) {
-    const std::size_t of_large = whole_pages(bytes_of(large));
+    const std::size_t of_large = whole_pages(num_bytes(large));
     const std::size_t bytes = of_large + parts * piece_for(largest);
     if (!memory_ || memory_->size() < bytes || !(large_ == large)) {
         memory_.reset(), large_ = large;
@@ -152,7 +153,7 @@ std::byte* FitClient::memory_for(const LargeParts& large, const BatchLayout& lar
         memory_sent_ = false;
         if (memory_) pack(large, {memory_->data(), of_large});
     }
-    if (!memory_) throw WorkerFailed{fmt::format("no {} bytes to share with it", bytes), false};
+    if (!memory_) throw WorkerFailed{fmt::format("could not allocate {} bytes to share with it", bytes), false};
     return memory_->data() + of_large;
 }
 
@@ -160,7 +161,7 @@ void FitClient::run(const Stack& stack, RowShare& share, FitInfo& info) {
     const BatchKind kind = kind_of(stack.rois, starts_of(stack.rois, stack.options), stack.psf.model);
     const std::int64_t all = std::int64_t(stack.rois.count), most = rows_of_part(kind, all, stack.options.batch_size);
     const BatchLayout largest = layout_of(kind, most);
-    const std::size_t parts = all > most ? most_parts : 1;
+    const std::size_t parts = all > most ? max_parts : 1;
     std::byte* const memory = memory_for(large_parts_of(stack), largest, parts);
     std::vector<PartInFlight> in_flight;  // oldest first
     const auto finish_oldest = [&] {
@@ -191,7 +192,7 @@ void FitClient::send(const Stack& stack, const PartInFlight& part) {
 void FitClient::take_results(const Stack& stack, const PartInFlight& part, FitInfo& info) {
     FitReply reply;
     worker_.receive(reply, stack.options.stop);
-    // The worker knows rows by their number in the part.
+    // The worker numbers rows within the part.
     if (reply.outcome == Outcome::refused) check_corners(stack.rois, part.rows.first, part.rows.count());
     take(reply, info);
     copy_parts(down_parts(view(stack.fits), part.layout, part.rows.first), part.memory + results_at(part.layout), 0,

@@ -11,7 +11,7 @@
 namespace glint::warm_worker {
 namespace {
 
-constexpr std::int64_t most_rows = std::int64_t(1) << 24;
+constexpr std::int64_t max_rows = std::int64_t(1) << 24;
 constexpr int largest_roi = 31;
 
 /// Returns the model of a valid setup.
@@ -67,9 +67,9 @@ FitJob job_of(const RoiView& rois, const Psf& psf, double pixel_size_nm, const F
     return job;
 }
 
-// Before any of it is multiplied: 2^24 rows of 31 x 31 px and four planes are 2^38 bytes.
+// Checks bounds before any multiplication: 2^24 rows of 31 x 31 px and four planes are 2^38 bytes.
 bool is_sound(const FitJob& job, std::size_t memory_bytes, const LargeParts& parts) {
-    if (!is_sound(job.setup, parts) || !is_type(job.type) || job.rows < 1 || job.rows > most_rows || job.size < 1 ||
+    if (!is_sound(job.setup, parts) || !is_type(job.type) || job.rows < 1 || job.rows > max_rows || job.size < 1 ||
         job.size > largest_roi || job.columns > (has_variance | has_qe | has_additive | has_camera) ||
         (job.columns & (has_variance | has_qe)) == has_qe || ((job.columns & has_camera) && !is_sound(job.camera)))
         return false;
@@ -95,7 +95,7 @@ BatchLayout layout_of(const FitJob& job) {
 JobView::JobView(const FitJob& job, std::byte* memory, const LargeParts& parts) : psf(psf_of(job.setup, parts)) {
     static_cast<FitSettings&>(options) = settings_of(job.setup);
     if (job.columns & has_camera)
-        rois.camera = &camera_.emplace(camera_of(job.camera, job.camera.has_maps ? parts.maps : nullptr));
+        rois.camera = &camera_.emplace(make_camera(job.camera, job.camera.has_maps ? parts.maps : nullptr));
     const BatchLayout layout = layout_of(job);
     const BatchKind& kind = layout.kind;
     const std::size_t rows = std::size_t(job.rows), pixels = rows * kind.pixels();

@@ -1,4 +1,4 @@
-// A job of a client as what a fit takes: views of the shared memory.
+// A client's job as arguments of a fit: views of the shared memory.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,30 +12,30 @@
 
 namespace glint::warm_worker {
 
-/// Whether it is one, wherever it comes from.
+/// Returns true if the value is a PixelType. Use it for untrusted data.
 bool is_type(PixelType type);
 
 FitSetup setup_of(const Psf& psf, double pixel_size_nm, const FitSettings& settings);
-/// Returns whether psf_of() succeeds. The fit checks the values itself.
+/// Returns true if psf_of() would succeed. Does not check values that the fit itself checks.
 bool is_sound(const FitSetup& setup, const LargeParts& parts);
-/// Throws InputError if the text describes no PSF of this program, or one with another table.
+/// Throws InputError if the text describes no PSF of this program, or a PSF with another table.
 Psf psf_of(const FitSetup& setup, const LargeParts& parts);
 FitSettings settings_of(const FitSetup& setup);
 
-/// Returns a job for rows like these; the number and place of rows are still to be set.
+/// Returns a job for rows like these. The caller must set the number and the position of the rows.
 FitJob job_of(const RoiView& rois, const Psf& psf, double pixel_size_nm, const FitOptions& options);
 
-/// Whether a job that another process has sent stays within its memory, and within the bounds of its fields, so that
-/// layout_of(job) and JobView may be used. What a fit checks itself is not looked at.
+/// Returns true if a job from another process stays within its memory and within the bounds of its fields.
+/// layout_of(job) and JobView may then be used. Does not check values that a fit itself checks.
 bool is_sound(const FitJob& job, std::size_t memory_bytes, const LargeParts& parts);
 
 bool has_maps(const FitJob& job);
 BatchLayout layout_of(const FitJob& job);
 
 struct JobView {
-    /// `memory`: where the job's rows begin. `parts`: what the job has of them.
+    /// `memory`: start of the job's rows. `parts`: the job's large parts.
     JobView(const FitJob& job, std::byte* memory, const LargeParts& parts);
-    JobView(const JobView&) = delete;  // the rows borrow the camera
+    JobView(const JobView&) = delete;  // the rows refer to the camera
     JobView& operator=(const JobView&) = delete;
 
     RoiView rois;

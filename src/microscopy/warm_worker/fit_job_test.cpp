@@ -1,4 +1,4 @@
-// Jobs as a client sends them, and as somebody hostile might.
+// Jobs as a client sends them, and as a hostile process might.
 // SPDX-License-Identifier: MIT
 #include "warm_worker/fit_job.hpp"
 
@@ -16,7 +16,7 @@ constexpr std::size_t memory_bytes = 1 << 20;
 struct FitJobMessage : ::testing::Test {
     std::vector<std::byte> memory = std::vector<std::byte>(memory_bytes);
 
-    /// Whether all that the view points to is in the memory.
+    /// Returns true if everything the view points to is in the memory.
     bool is_inside(const JobView& view, const FitJob& job) const {
         const auto inside = [&](const void* begin, std::size_t bytes) {
             const auto* at = static_cast<const std::byte*>(begin);
@@ -38,7 +38,7 @@ struct FitJobMessage : ::testing::Test {
     }
 };
 
-/// A stack of `rows` ROIs of 7 px with all columns but the camera's.
+/// A stack of `rows` ROIs of 7 px with all columns except the camera's.
 struct SampleStack {
     explicit SampleStack(std::size_t rows)
         : pixels(rows * 49, 10),
@@ -82,7 +82,7 @@ TEST_F(FitJobMessage, arrives_as_it_was_sent) {
     EXPECT_EQ(seen.options.max_iterations, 17);
     EXPECT_EQ(seen.options.tolerance, 0.5f);
     EXPECT_EQ(seen.options.max_sigma_px, 6);
-    // And the results where the client looks for them.
+    // The results are also where the client reads them.
     Fits fits;
     fits.resize(psf.model, 20);
     seen.out.theta[1][19] = 5, seen.out.crlb[4][0] = 6, seen.out.p_value[3] = 0.5f;
@@ -115,8 +115,8 @@ TEST_F(FitJobMessage, one_row_more_than_the_memory_holds_is_refused) {
     EXPECT_FALSE(is_sound(job, memory_bytes, {}));
 }
 
-// Whatever the bytes of a message are, a job that counts as sound stays within its memory.
-TEST_F(FitJobMessage, no_message_leads_out_of_the_memory) {
+// Whatever bytes a message contains, a job that counts as sound stays within its memory.
+TEST_F(FitJobMessage, no_message_reaches_beyond_the_memory) {
     std::mt19937_64 random(1);
     const SampleStack stack(1);
     int sound = 0;

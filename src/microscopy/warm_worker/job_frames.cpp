@@ -1,5 +1,5 @@
-// Copies from memory; reads what the system has of a file in memory, and nothing else: a worker that waits for a
-// client's disk or network, or for a process behind its file, would keep others waiting.
+// Copies frames from memory, or reads the parts of a file that the system has cached, and nothing else. A worker that
+// waits for a client's disk or network, or for the process behind its file, would delay all its clients.
 // SPDX-License-Identifier: MIT
 #include "warm_worker/job_frames.hpp"
 
@@ -11,10 +11,11 @@
 namespace glint::warm_worker {
 namespace {
 
-/// Fails on file systems that do not know whether they would wait. A truncated file has fewer bytes.
+/// Reads from the system's cache. Fails on file systems that do not report whether a read would wait. Reads fewer bytes
+/// from a truncated file.
 void read_at_once(int file, std::uint64_t offset, std::byte* out, std::size_t bytes) {
     for (std::size_t done = 0; done < bytes;) {
-        if (off_t(offset + done) < 0) throw NotThere();  // -1 is where the client last read
+        if (off_t(offset + done) < 0) throw NotThere();  // -1 would be the client's file position
         const iovec part{out + done, bytes - done};
         const ssize_t got = ::preadv2(file, &part, 1, off_t(offset + done), RWF_NOWAIT);
         if (got < 0 && errno == EINTR) continue;
@@ -25,7 +26,7 @@ void read_at_once(int file, std::uint64_t offset, std::byte* out, std::size_t by
 
 }  // namespace
 
-// The places are copied, since the client may write there meanwhile.
+// Copies the offsets, since the client may overwrite them meanwhile.
 JobFrames::JobFrames(const SharedMovie& movie, const MovieJob& work, const gpu::lease::Descriptor* file)
     : memory_(movie.memory.data() + work.at),
       from_(work.from),

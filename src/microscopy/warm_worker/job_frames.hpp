@@ -1,4 +1,4 @@
-// The frames of a client's job, from the memory that both share or from its file.
+// The frames of a client's job, from the shared memory or from the client's file.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,18 +12,18 @@
 
 namespace glint::warm_worker {
 
-/// The file has no such frames, or they would have to be waited for.
+/// Thrown if the file does not contain the frames, or if reading them would wait.
 struct NotThere {};
 
 class JobFrames {
   public:
-    /// `file`: null if the client has sent none. All of it must outlive this.
+    /// `file`: null if the client sent none. All arguments must outlive this.
     JobFrames(const SharedMovie& movie, const MovieJob& work, const gpu::lease::Descriptor* file);
-    /// Copies frames [first, first + count) of the job. Never waits for a file; throws NotThere.
+    /// Copies frames [first, first + count) of the job. Never waits for a file; throws NotThere instead.
     void read(int first, int count, std::byte* out) const;
 
   private:
-    const std::byte* const memory_;  // where the frames begin, or their places
+    const std::byte* const memory_;  // start of the frames, or of their offsets
     const FramesFrom from_;
     const std::size_t frame_bytes_;
     const int file_;

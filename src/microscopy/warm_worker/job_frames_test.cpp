@@ -1,4 +1,4 @@
-// Frames of a job from memory and from files, whole and not.
+// Frames of a job from memory and from complete and truncated files.
 // SPDX-License-Identifier: MIT
 #include "warm_worker/job_frames.hpp"
 
@@ -37,7 +37,7 @@ struct WarmJobFrames : testing::Test {
         some.psf.sigma_nm = 130, some.pixel_size_nm = 100;
         return some;
     }
-    /// Of frames at these places of the file.
+    /// Returns frames at these offsets of the file.
     JobFrames in_file(const std::vector<std::uint64_t>& places) const {
         std::memcpy(movie.memory.data(), places.data(), places.size() * sizeof places[0]);
         return JobFrames(movie, {FramesFrom::file, std::uint32_t(places.size()), 0, 0, 0, 0}, &file);
@@ -65,7 +65,7 @@ TEST_F(WarmJobFrames, come_from_memory) {
 
 TEST_F(WarmJobFrames, come_from_a_file) {
     const JobFrames frames = in_file({5, 5 + frame_bytes, 4 * frame_bytes, 0});
-    std::memset(movie.memory.data(), 0xff, 64);  // its client goes on
+    std::memset(movie.memory.data(), 0xff, 64);  // the client overwrites its memory
     try {
         EXPECT_EQ(read(frames, 0, 4), frame(5) + frame(5 + frame_bytes) + frame(4 * frame_bytes) + frame(0));
         EXPECT_EQ(read(frames, 1, 2), frame(5 + frame_bytes) + frame(4 * frame_bytes));

@@ -1,4 +1,4 @@
-// Starts jobs on threads, and takes what came of them.
+// Starts jobs on threads and receives their results.
 // SPDX-License-Identifier: MIT
 #include "warm_worker/job_scheduler.hpp"
 
@@ -16,14 +16,14 @@ bool JobScheduler::some_wait() const {
            std::any_of(clients_.begin(), clients_.end(), [](const auto& client) { return !client->waiting.empty(); });
 }
 
-/// For one more job of that kind.
+/// Returns true if there is room for one more job of that kind.
 bool JobScheduler::there_is_room(const JobQueue& client, JobKind kind) const {
     const std::size_t most = kind == fit_job ? 1 : gpu().movies.at_once(*client.movie);
     return std::size_t(under_way_[kind]) < most;
 }
 
-/// Starts one job of each client in rotation. If there is no room for a client's job, no job of that kind is started
-/// for others: it might wait for ever.
+/// Starts one job of each client in rotation. If there is no room for a client's job, later clients may not start that
+/// kind of job either. Otherwise the first client might wait forever.
 void JobScheduler::start_jobs() {
     if (over_ || !some_wait()) return;
     if (!take_device()) return void(over_ = true);
@@ -51,11 +51,11 @@ void JobScheduler::start_jobs() {
         start(std::move(begun));
         const auto served = client++;
         clients_.splice(clients_.end(), clients_, served);
-        if (client == clients_.end()) client = served;  // it was the last one, and may have more
+        if (client == clients_.end()) client = served;  // it was the last client, and may have more jobs
     }
 }
 
-/// Its reply has why it failed, if it did.
+/// Runs the job on a thread. If it fails, the reply contains the reason.
 void JobScheduler::start(Begun started) {
     ++under_way_[started.job.kind];
     const auto begun = std::make_shared<Begun>(std::move(started));
@@ -68,7 +68,7 @@ void JobScheduler::start(Begun started) {
         } catch (const Cancelled& given_up) {
             begun->given_up = true;
             done.outcome = Outcome::failed, done.what = given_up.what();
-        } catch (const std::exception& error) {  // of the GPU; or no memory in this process
+        } catch (const std::exception& error) {  // an error of the GPU, or out of memory in this process
             begun->without_memory = dynamic_cast<const gpu::OutOfMemory*>(&error) != nullptr;
             done.outcome = Outcome::failed, done.what = error.what();
         }
@@ -83,7 +83,7 @@ void JobScheduler::end(Begun& begun) {
     if (failed || device_->should_give_way()) end_all();
     const std::shared_ptr<JobQueue> client = begun.client;
     if (!client->tell) {
-        if (begun.job.kind != tidying) forget(client);  // what this job had in use until now
+        if (begun.job.kind != tidying) forget(client);  // releases the resources that this job used
     } else if (starved) {
         begun.reply = {};
         starved_.push_back(std::move(begun));
@@ -93,7 +93,7 @@ void JobScheduler::end(Begun& begun) {
     if (under_way() == 0) pool_.put_back(std::move(device_));
 }
 
-/// What is under way, and soon done, is finished.
+/// Starts no more jobs. Jobs in progress that end soon are finished.
 void JobScheduler::end_all() {
     over_ = true;
     for (const auto& client : clients_)
@@ -107,8 +107,8 @@ void JobScheduler::leave(const std::shared_ptr<JobQueue>& client) {
     forget(client);
 }
 
-/// What its movie has on the GPU goes now, not only with the next job; on a thread, since the driver waits for the
-/// device.
+/// Frees the movie's resources on the GPU now, instead of with the next job. Runs on a thread, because the driver waits
+/// for the device.
 void JobScheduler::forget(const std::shared_ptr<JobQueue>& gone) {
     if (!gone->movie || !take_device()) return;
     const auto tidy = [movie = gone->movie](ServedGpu& gpu, MovieReply& reply) {

@@ -1,10 +1,10 @@
 // Decides which client's job runs next on a worker's GPU, and how many jobs run simultaneously.
 //
-// Threads of their own run several jobs, so that uploads, kernels and the host's work overlap. For each kind of job
-// there are as many as in a command that has a GPU to itself: one part of a stack, whose batches use four streams, and
-// a block of a movie for each core (served_movies.hpp). Clients are served in rotation, one job each, so that a large
-// stack or movie delays the others only by some of its parts. A job that found no memory is repeated when no other job
-// runs and nothing is kept for movies.
+// Several jobs run on separate threads, so that uploads, kernels and the host's work overlap. The maximum for each kind
+// of job is that of a command with a GPU to itself: one part of a stack, whose batches use four streams, or a block of
+// a movie for each core (served_movies.hpp). Clients are served in rotation, one job each. A large stack or movie
+// therefore delays other clients only by some of its parts. A job without enough memory is repeated when no other job
+// runs and all resources kept for movies are freed.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -22,7 +22,7 @@
 
 namespace glint::warm_worker {
 
-/// A worker's GPU, with what movies have on it.
+/// A worker's GPU, with the resources of movies on it.
 struct ServedGpu final : offload::Device {
     ServedGpu(gpu::Lease lease, std::int64_t batch_size) : Device(lease), fitter(std::move(lease), batch_size) {}
     const gpu::Context& context() const override { return fitter.context(); }
@@ -31,40 +31,40 @@ struct ServedGpu final : offload::Device {
     ServedMovies movies{fitter};
 };
 
-enum JobKind : std::size_t { fit_job, block_job, tidying };  // the last one when a client has left
+enum JobKind : std::size_t { fit_job, block_job, tidying };  // tidying: when a client has left
 constexpr std::size_t job_kinds = 3;
 
-/// The jobs of a client that wait, in the order of their arrival.
+/// A client's waiting jobs in order of arrival.
 struct JobQueue {
     struct WaitingJob {
         JobKind kind;
-        std::function<void(ServedGpu&, MovieReply&)> work;  ///< sets nothing of the reply but what it knows
+        std::function<void(ServedGpu&, MovieReply&)> work;  ///< sets only the fields of the reply that it knows
     };
     std::deque<WaitingJob> waiting = {};
-    std::shared_ptr<SharedMovie> movie = {};  ///< of a client that has one
-    /// Sends the result of a job. Empty: the client is gone.
+    std::shared_ptr<SharedMovie> movie = {};  ///< null for a client without a movie
+    /// Sends the result of a job. Empty when the client is gone.
     std::function<void(const MovieReply&)> tell = {};
 };
 
-/// To be used from one thread.
+/// Use it from one thread only.
 class JobScheduler {
   public:
-    /// Its devices are ServedGpu.
+    /// The pool's devices must be ServedGpu.
     explicit JobScheduler(offload::DevicePool& pool) : pool_(pool) {}
 
     void join(std::shared_ptr<JobQueue> client) { clients_.push_back(std::move(client)); }
-    /// Jobs of this client that are under way finish, and their results are dropped.
+    /// Removes a client. Its jobs in progress finish, but their results are dropped.
     void leave(const std::shared_ptr<JobQueue>& client);
 
-    /// Starts jobs that wait, as many as there is room for.
+    /// Starts as many waiting jobs as there is room for.
     void start_jobs();
-    /// Reports the results of the jobs that have ended.
+    /// Reports the results of finished jobs.
     void settle() { threads_.settle(); }
-    /// As JobThreads::descriptor(), for settle().
+    /// Like JobThreads::descriptor(), for settle().
     int descriptor() const { return threads_.descriptor(); }
 
     int under_way() const;
-    /// No job will be started any more: the GPU failed, or others have got it or are to have it.
+    /// Returns true if no further job will be started: the GPU failed, or was or must be given to another process.
     bool is_over() const { return over_; }
 
   private:
@@ -73,7 +73,7 @@ class JobScheduler {
         JobQueue::WaitingJob job;
         MovieReply reply = {};
         bool without_memory = false, alone = false;
-        bool given_up = false;  // by SharedMovie::ends
+        bool given_up = false;  // interrupted by SharedMovie::ends
     };
     bool take_device() { return device_ || (device_ = pool_.take_idle()); }
     ServedGpu& gpu() const { return static_cast<ServedGpu&>(*device_); }
@@ -85,12 +85,12 @@ class JobScheduler {
     void forget(const std::shared_ptr<JobQueue>& gone);
 
     offload::DevicePool& pool_;
-    std::unique_ptr<offload::Device> device_;       // while jobs are under way; else the pool has it
-    std::list<std::shared_ptr<JobQueue>> clients_;  // the next one to be served comes first
-    std::deque<Begun> starved_;                     // to be done alone
+    std::unique_ptr<offload::Device> device_;       // while jobs are in progress; otherwise the pool holds it
+    std::list<std::shared_ptr<JobQueue>> clients_;  // in the order in which they are served
+    std::deque<Begun> starved_;                     // jobs to be run alone
     std::array<int, job_kinds> under_way_{};
     bool over_ = false;
-    JobThreads threads_;  // ends first
+    JobThreads threads_;  // destroyed first
 };
 
 }  // namespace glint::warm_worker

@@ -1,4 +1,4 @@
-// A queue, and an eventfd.
+// A queue of tasks, and an eventfd.
 // SPDX-License-Identifier: MIT
 #include "warm_worker/job_threads.hpp"
 
@@ -41,11 +41,11 @@ void JobThreads::serve() {
         waiting_.pop_front();
         lock.unlock();
         task.work();
-        task.work = nullptr;  // what it holds is destroyed on this thread, before settle() learns of it
+        task.work = nullptr;  // destroys what it owns on this thread, before settle() can see the task
         lock.lock();
         done_.push_back(std::move(task.then));
         const std::uint64_t one = 1;
-        (void)::write(done_event_.get(), &one, sizeof one);  // fails if it is readable already
+        (void)::write(done_event_.get(), &one, sizeof one);  // fails if it is already readable
     }
 }
 

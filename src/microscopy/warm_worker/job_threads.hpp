@@ -13,21 +13,20 @@
 
 namespace glint::warm_worker {
 
-/// Starts a thread if none is idle. Use it from one thread, that of the loop.
+/// Runs jobs on threads, and starts a thread if none is idle. Use it only from the event loop's thread.
 class JobThreads {
   public:
     JobThreads();
-    ~JobThreads();  ///< waits for what has begun; the rest is left
+    ~JobThreads();  ///< waits for running jobs; waiting jobs are dropped
     JobThreads(const JobThreads&) = delete;
     JobThreads& operator=(const JobThreads&) = delete;
 
     /// Calls work() on a thread immediately; afterwards settle() calls then(). `work` must not throw. Throws
     /// std::system_error if no thread can be started.
     void run(std::function<void()> work, std::function<void()> then);
-    /// Calls what follows the work that is done.
+    /// Calls then() for all finished work.
     void settle();
-    /// Readable when settle() has something to do; -1: the system had none left, and settle() is to be called now and
-    /// then.
+    /// Readable if settle() has something to do. -1 if the system had no descriptor left; then call settle() regularly.
     int descriptor() const { return done_event_.get(); }
 
   private:
@@ -37,7 +36,7 @@ class JobThreads {
     void serve();
 
     gpu::lease::Descriptor done_event_;
-    std::mutex mutex_;  // guards what follows, but for threads_
+    std::mutex mutex_;  // guards the members below, except threads_
     std::condition_variable changed_;
     std::deque<Task> waiting_;
     std::vector<std::function<void()>> done_;

@@ -1,4 +1,4 @@
-// Work that is done at the same time, and what follows it.
+// Work that runs simultaneously, and the calls that follow it.
 // SPDX-License-Identifier: MIT
 #include "warm_worker/job_threads.hpp"
 
@@ -14,7 +14,7 @@ TEST(JobThreads, work_at_the_same_time_and_call_back_on_the_callers_thread) {
     std::barrier all_there(at_once);
     JobThreads threads;
     int settled = 0;
-    for (int round = 1; round <= 3; ++round) {  // the threads of the first round do the others
+    for (int round = 1; round <= 3; ++round) {  // the threads of the first round also run the other rounds
         for (int k = 0; k < at_once; ++k)
             threads.run([&] { all_there.arrive_and_wait(); },
                         [&, caller = std::this_thread::get_id()] {

@@ -1,10 +1,10 @@
-// Hands blocks of frames to a worker, and takes what it found.
+// Passes blocks of frames to a worker, and receives the rows.
 //
-// For each block under way a thread asks the worker, which has a thread for it, too, and does all from reading the file
-// to the rows (movies_on_gpu.cpp). Frames that it cannot read by itself (packed ones, or what the system does not have
-// in memory) are read here, into memory that both share; the rows come back there. The threads share one connection, so
-// that the worker does one job of this process in each rotation. If the worker ends, the pipeline ends too, and blocks
-// that were under way are repeated.
+// For each block in progress, a thread waits for the worker. The worker also has a thread for the block and does
+// everything from reading the file to the rows (movies_on_gpu.cpp). It cannot read packed frames, or frames that the
+// system has not cached. The client reads these into shared memory. The rows return in shared memory, too. The threads
+// share one connection, so that the worker does one job of this process in each rotation. If the worker ends, this
+// pipeline also ends, and blocks in progress are repeated.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -34,23 +34,24 @@
 namespace glint::warm_worker {
 namespace {
 
-// For the rows of a block, some 80 bytes each: as many as its frames take, of uint16 those of a molecule in 40 px.
-constexpr std::size_t least_room = std::size_t(1) << 20;
-// Each block that is under way beside others has a part of the worker to itself, which takes a while to set up.
+// Room for the rows of a block, about 80 bytes each. With as many bytes as the frames need, uint16 frames may contain a
+// molecule per 40 px.
+constexpr std::size_t min_room = std::size_t(1) << 20;
+// Each additional block in progress occupies resources of the worker, which take a while to set up.
 constexpr std::int64_t bytes_worth_a_thread = std::int64_t(8) << 20;
 
-/// The jobs of several threads over one connection. A thread that waits for its reply receives those of others
-/// meanwhile.
+/// Jobs of several threads over one connection. A thread that waits for its reply also receives the replies for other
+/// threads.
 class JobsOfThreads {
   public:
     JobsOfThreads(const WorkerConnection& worker, const StopFlag* stop, FitInfo& info)
         : worker_(worker), stop_(stop), info_(info) {}
-    /// Returns when it is done, or why it is not: too_large or not_there. `file`: of a job whose frames are in one.
-    /// Throws WorkerFailed, OptionError, Cancelled.
+    /// Returns when the job is done, or why it is not: too_large or not_there. `file`: needed if the job's frames are
+    /// in a file. Throws WorkerFailed, OptionError, Cancelled.
     Outcome done(const MovieJob& job, const FramesInFile* file = nullptr);
 
   private:
-    /// A thread that waits, and is woken for its own reply, or to receive.
+    /// A waiting thread. It is woken for its own reply, or to receive.
     struct Waiting {
         std::condition_variable changed;
         std::optional<MovieReply> reply;
@@ -61,11 +62,11 @@ class JobsOfThreads {
 
     const WorkerConnection& worker_;
     const StopFlag* const stop_;
-    std::mutex mutex_;  // guards what follows
+    std::mutex mutex_;  // guards the members below
     bool receiving_ = false;
-    std::map<std::uint64_t, Waiting*> waiting_;  // by MovieJob::place; without a reply
+    std::map<std::uint64_t, Waiting*> waiting_;  // jobs without a reply, by MovieJob::place
     std::exception_ptr failure_;
-    FramesInFile file_;  // that was sent last, held open so that no other one gets its number
+    FramesInFile file_;  // the last file sent; held open so that no other file gets its number
     FitInfo& info_;
 };
 
@@ -76,7 +77,7 @@ void JobsOfThreads::send(const MovieJob& job, const FramesInFile* file) {
     if (is_other) file_.descriptor = file->descriptor, file_.open = file->open;
 }
 
-/// A reply, unlocked meanwhile, for whomever it is.
+/// Receives a reply, without the lock, and passes it to its thread.
 void JobsOfThreads::receive(std::unique_lock<std::mutex>& lock) {
     receiving_ = true;
     lock.unlock();
@@ -127,7 +128,7 @@ Outcome JobsOfThreads::done(const MovieJob& job, const FramesInFile* file) {
     return outcome;
 }
 
-/// A block, and where it is in the shared memory: its frames, or their places in a file, and then the room for rows.
+/// A block and its position in shared memory: first its frames or their offsets in a file, then the room for rows.
 struct SharedBlock : BlockInFlight {
     std::uint64_t at = 0, results_at = 0, end = 0;
     bool was_read = false;
@@ -137,7 +138,7 @@ struct SharedBlock : BlockInFlight {
     }
 };
 
-/// What every thread of a run has.
+/// What the threads of a run share.
 struct ClientRun {
     const LocalizeJob& job;
     const BlocksInOrder& blocks;
@@ -156,9 +157,9 @@ Outcome ClientRun::from_file(const SharedBlock& block, int first, int count) {
     return jobs.done(block.job(FramesFrom::file, block.at, first, count), &*file);
 }
 
-/// Appends the rows of the block's frames [first, first + count); asks for halves if there is no room. Frames that the
-/// worker cannot read are read here, from then on all that are left of the block, which may end at a frame that cannot
-/// be read.
+/// Appends the rows of the block's frames [first, first + count). If there is no room for the rows, requests them in
+/// two halves. If the worker cannot read frames, reads all remaining frames of the block here. An unreadable frame ends
+/// the block.
 void ClientRun::localize(SharedBlock& block, int first, int count) {
     Outcome outcome = block.was_read ? Outcome::not_there : from_file(block, first, count);
     if (outcome == Outcome::not_there) {
@@ -177,21 +178,21 @@ void ClientRun::localize(SharedBlock& block, int first, int count) {
     }
     const std::span<const std::byte> rows(memory + block.results_at, block.end - block.results_at);
     if (!unpack(rows, job, block.first + first, count, block.result))
-        throw WorkerFailed{"what it gave is no block of this movie"};
+        throw WorkerFailed{"its reply is not a block of this movie"};
 }
 
-/// Blocks that the worker does as a whole.
+/// Plans blocks that the worker can process as a whole.
 BlockPlan plan_of(const MovieInfo& movie, const LocalizeJob& job, std::int64_t frames, int threads) {
     BlockPlan plan = plan_gpu_blocks(movie.frame_bytes(), frames, threads, job.options.memory_bytes);
-    if (const std::uint64_t memory = job.options.gpu_memory_bytes; memory > 0)  // 0: all there is
+    if (const std::uint64_t memory = job.options.gpu_memory_bytes; memory > 0)  // 0: all memory
         plan.frames = frames_on_gpu(memory, movie, job, plan.frames, std::size_t(environment::usable_threads())).frames;
     return plan;
 }
 
-/// Localizes the frames of a job by a worker: all threads hand over blocks, and take rows.
+/// Localizes the frames of a job through a worker: all threads pass blocks and receive rows.
 class MovieClient final : public MovieService {
   public:
-    /// `frames`: how many there are; unknown_end: that is not known.
+    /// `frames`: number of frames, or unknown_end.
     MovieClient(const MovieInfo& movie, const LocalizeJob& job, std::int64_t frames, BlocksInOrder& blocks);
 
     std::optional<OpenGpu> open_gpu() override;
@@ -215,14 +216,14 @@ MovieClient::MovieClient(const MovieInfo& movie, const LocalizeJob& job, std::in
 
 std::size_t MovieClient::place_bytes(int block_frames) const {
     const std::size_t frames = whole_pages(std::size_t(block_frames) * movie_.frame_bytes());
-    return frames + std::max(frames, least_room);
+    return frames + std::max(frames, min_room);
 }
 
-/// Whether a worker could localize this movie: it wants_worker(), its end is known, and the memory that a client may
-/// share has room for two of its frames.
+/// Returns true if a worker could localize this movie: wants_worker() is true, its end is known, and two of its frames
+/// fit into the memory that a client may share.
 bool MovieClient::can_serve() const {
     return frames_ > 0 && frames_ != unknown_end && wants_worker(job_.options.psf, options_) &&
-           bytes_of(large_parts(job_)) + 2 * place_bytes(1) <= most_memory;
+           num_bytes(large_parts(job_)) + 2 * place_bytes(1) <= max_memory;
 }
 
 std::optional<OpenGpu> MovieClient::open_gpu() {
@@ -238,7 +239,7 @@ bool MovieClient::run(FitInfo& info) {
         info.events.push_back({seconds_since(began), what});
         if (options_.log) options_.log(what);
     };
-    for (int failures = 0; failures < most_failures; ++info.retries) {
+    for (int failures = 0; failures < max_failures; ++info.retries) {
         if (!worker_.serves(options_) && !worker_.connect(options_, options_.stop, RequestKind::movie, true)) {
             report("no worker: " + worker_.why_not());
             return false;
@@ -268,10 +269,11 @@ void MovieClient::run_with(FitInfo& part) {
     const int threads = int(std::clamp<std::int64_t>(threads_worth, 1, job_.threads));
     const BlockPlan plan = plan_of(movie_, job_, frames_, threads);
     const LargeParts parts = large_parts(job_);
-    const std::size_t large = whole_pages(bytes_of(parts)), each = place_bytes(plan.frames);
-    const std::size_t places = std::clamp<std::size_t>((most_memory - large) / each, 1, std::size_t(plan.blocks));
+    const std::size_t large = whole_pages(num_bytes(parts)), each = place_bytes(plan.frames);
+    const std::size_t places = std::clamp<std::size_t>((max_memory - large) / each, 1, std::size_t(plan.blocks));
     const std::optional<SharedMemory> memory = SharedMemory::create(large + places * each);
-    if (!memory) throw WorkerFailed{fmt::format("no {} bytes to share with it", large + places * each), false};
+    if (!memory)
+        throw WorkerFailed{fmt::format("could not allocate {} bytes to share with it", large + places * each), false};
     pack(parts, {memory->data(), large});
     worker_.send(setup_of(job_, movie_.type), memory->descriptor());
     std::vector<SharedBlock> items(places);

@@ -1,4 +1,4 @@
-// Movies localized by a warm worker in a thread of the test, on a GPU, real or simulated: the same rows as without one.
+// Movies localized by a warm worker in a thread of the test, on a real or simulated GPU: the same rows as without it.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -52,7 +52,7 @@ class GpuMovieClient : public gpu::test::GpuTest {
         if (!has_gpu_kernels()) GTEST_SKIP() << "built without nvcc: there are no kernels";
         if (!environment::inherited_lease().empty()) GTEST_SKIP() << "under a lease there is no worker";
         how.psf.sigma_nm = 130, how.pixel_size_nm = 100, how.threads = 3;
-        how.backend = Backend::gpu, how.gpu_memory_bytes = 160 * mib;  // a name of its own
+        how.backend = Backend::gpu, how.gpu_memory_bytes = 160 * mib;  // an unusual value gives a separate socket name
         how.gpu_timeout_s = 60;
     }
     void TearDown() override {
@@ -60,9 +60,9 @@ class GpuMovieClient : public gpu::test::GpuTest {
         if (server.joinable()) server.join();
     }
     void serve_in_thread() {
-        constexpr double idle_s = 600;  // the reference alone takes long under a sanitizer
+        constexpr double idle_s = 600;  // long, because the reference alone takes long under a sanitizer
         const WorkerSettings settings{how.gpu_memory_bytes, 0};
-        const std::string name = name_of(settings);
+        const std::string name = to_name(settings);
         const WorkerSockets sockets(environment::lease_directory());
         Descriptor lock = sockets.lock(name), listener = sockets.listen(name);
         ASSERT_TRUE(lock && listener);
@@ -72,10 +72,10 @@ class GpuMovieClient : public gpu::test::GpuTest {
     }
     Localizations run(const FrameBlock& block, const Camera& camera, bool by_worker, LocalizeResult* result = nullptr) {
         LocalizeOptions options = how;
-        if (by_worker) options.gpu_worker = "/no/program";  // the test makes the socket
+        if (by_worker) options.gpu_worker = "/no/program";  // the test creates the socket
         return localize_frames(*memory_movie(block), camera, options, result);
     }
-    /// By the worker that serves, and without.
+    /// Compares the rows with and without the worker.
     void expect_same(const FrameBlock& block, const Camera& camera, std::size_t least) {
         LocalizeResult alone, with;
         const Localizations expected = run(block, camera, false, &alone), rows = run(block, camera, true, &with);
@@ -98,7 +98,7 @@ class GpuMovieClient : public gpu::test::GpuTest {
         EXPECT_EQ(a.detection_score, b.detection_score);
         EXPECT_EQ(a.emitters, b.emitters);
     }
-    /// A connection that a worker has greeted, which wishes for a movie.
+    /// Returns a connection that a worker has greeted, for a movie.
     WorkerConnection greeted() {
         Placement options = how;
         options.gpu_worker = "/no/program";
@@ -127,7 +127,7 @@ TEST_F(GpuMovieClient, gives_the_same_rows) {
         expect_same(simulated(with_maps(), 20), with_maps(), 200);
     }
     how.psf = test::typical_psf(PsfModel::GaussianXYNBSXSY), how.roi_size = 9;
-    how.memory_bytes = 2 * width * height * 2;  // blocks of a frame: each place comes again and again
+    how.memory_bytes = 2 * width * height * 2;  // blocks of one frame, so that each place is used repeatedly
     expect_same(simulated(plain()), plain(), 100);
     FrameBlock floats = simulated(plain(), 8, 4);
     std::vector<float> counts;
@@ -140,7 +140,7 @@ TEST_F(GpuMovieClient, gives_the_same_rows) {
     expect_same(floats, plain(), 10);
 }
 
-// The worker sees the region alone; rows are in coordinates of whole frames, and maps lie under these.
+// The worker receives only the region. Rows are in coordinates of whole frames, and maps cover whole frames.
 TEST_F(GpuMovieClient, gives_the_same_rows_of_a_region) {
     constexpr PixelRegion part{9, 5, 48, 40};
     serve_in_thread();
@@ -154,7 +154,8 @@ TEST_F(GpuMovieClient, gives_the_same_rows_of_a_region) {
             options.backend = backend;
             if (by_worker) options.gpu_worker = "/no/program";
             LocalizeResult result;
-            const Localizations rows = localize_frames(*region_of(memory_movie(block), part), camera, options, &result);
+            const Localizations rows =
+                localize_frames(*crop_movie(memory_movie(block), part), camera, options, &result);
             EXPECT_FALSE(result.fit.gpu_failed) << result.fit.note;
             return rows;
         };
@@ -170,13 +171,13 @@ TEST_F(GpuMovieClient, gives_the_same_rows_of_a_region) {
     }
 }
 
-// Of frames that a file has as they are, the client reads none.
+// The client reads no frames if the file contains them unpacked.
 TEST_F(GpuMovieClient, reads_files_itself) {
     struct Counted : Movie {
         explicit Counted(const std::filesystem::path& path) : movie(open_movie(path)) {}
         const MovieInfo& info() const override { return movie->info(); }
         void read(std::int64_t first, int count, FrameBlock& block) override {
-            blocks_read += count > 1;  // what warns of the light looks at one frame after the other
+            blocks_read += count > 1;  // the light checks read single frames
             movie->read(first, count, block);
         }
         std::optional<FramesInFile> in_file(std::int64_t first, int count) override {
@@ -186,7 +187,7 @@ TEST_F(GpuMovieClient, reads_files_itself) {
         std::atomic<int> blocks_read{0};
     };
     serve_in_thread();
-    how.fit.emitters = 1;  // lone spots are looked for by the client
+    how.fit.emitters = 1;  // the client searches for lone spots
     const FrameBlock block = simulated(plain());
     const test::TemporaryFolder folder;
     folder.write("movie.yaml", fmt::format("Data Type: uint16\nByte Order: '<'\nFrames: {}\nHeight: {}\nWidth: {}\n",
@@ -206,8 +207,8 @@ TEST_F(GpuMovieClient, reads_files_itself) {
     }
 }
 
-// With so low a threshold there is a row of 60 bytes at least in 28 px: two frames of 601 px, whose bytes are no
-// multiple of 4, find no room in as many bytes as they have, and a frame of 1000 px does not either.
+// With so low a threshold, at least every 28 px have a row of 60 bytes. Rows need more room than the frames' bytes,
+// both for two frames of 601 px, whose bytes are no multiple of 4, and for one frame of 1000 px.
 TEST_F(GpuMovieClient, more_rows_than_there_is_room_for) {
     serve_in_thread();
     how.fit.emitters = 1, how.neighbor_rounds = 0, how.threshold = 1, how.threads = 1, how.roi_size = 5;
@@ -257,7 +258,7 @@ TEST_F(GpuMovieClient, more_movies_than_the_gpu_holds_at_once) {
     for (auto& one : several) expect_equal(one.get(), alone);
 }
 
-// A client that has used all resources, and keeps them; and frames that need more memory than is left beside those.
+// One client has used all resources and keeps them. Another client's frames need more memory than is left.
 TEST_F(GpuMovieClient, a_movie_gets_the_memory_that_another_one_keeps) {
     how.gpu_memory_bytes = 8 * mib, how.fit.emitters = 1;
     serve_in_thread();
@@ -277,7 +278,7 @@ TEST_F(GpuMovieClient, a_movie_gets_the_memory_that_another_one_keeps) {
     expect_same(simulated(plain(), 20, 1, side), plain(), 10);
 }
 
-// More jobs than a worker takes out of a connection at once; and somebody who comes later, with one.
+// More jobs than a worker accepts from a connection simultaneously, and a later client with one job.
 TEST_F(GpuMovieClient, a_long_movie_keeps_no_other_waiting) {
     serve_in_thread();
     constexpr std::size_t jobs = 100;
@@ -287,7 +288,7 @@ TEST_F(GpuMovieClient, a_long_movie_keeps_no_other_waiting) {
     ASSERT_TRUE(memory && other_memory);
     const WorkerConnection quick = greeted();
     quick.send(setup, other_memory->descriptor());
-    const Connection slow = WorkerSockets(environment::lease_directory()).connect(name_of({how.gpu_memory_bytes, 0}));
+    const Connection slow = WorkerSockets(environment::lease_directory()).connect(to_name({how.gpu_memory_bytes, 0}));
     Greeting greeting;
     ASSERT_TRUE(slow.send(hello_for(RequestKind::movie)) && slow.receive(greeting, 60) == Arrival::message);
     ASSERT_TRUE(slow.send(setup, memory->descriptor()));
@@ -331,7 +332,7 @@ TEST_F(GpuMovieClient, whoever_breaks_the_rules_is_dropped_and_others_are_served
     outside.at = (1 << 20) - 8;
     beyond.send(outside);
     expect_dropped(beyond);
-    // A file that is none is not waited for, and ends nothing.
+    // The worker does not wait for an invalid file, and continues.
     const WorkerConnection mistaken = greeted();
     mistaken.send(setup, memory->descriptor());
     MovieReply reply;
@@ -351,7 +352,7 @@ TEST_F(GpuMovieClient, whoever_breaks_the_rules_is_dropped_and_others_are_served
     folder.write("short", "too short for a frame");
     const Descriptor too_short(::open((folder / "short").c_str(), O_RDONLY | O_CLOEXEC));
     expect_not_there(too_short.get());
-    std::memset(memory->data(), 0xff, 8);  // places before a file's first byte
+    std::memset(memory->data(), 0xff, 8);  // offsets before a file's first byte
     expect_not_there(too_short.get());
     const Descriptor folder_itself(::open(folder.path().c_str(), O_RDONLY | O_CLOEXEC));
     expect_not_there(folder_itself.get());
@@ -362,8 +363,8 @@ TEST_F(GpuMovieClient, whoever_breaks_the_rules_is_dropped_and_others_are_served
     expect_same(simulated(plain()), plain(), 100);
 }
 
-// A long block whose client is gone is given up, and the worker goes on.
-TEST_F(GpuMovieClient, who_leaves_within_a_long_block_ends_nothing) {
+// A long block is given up when its client is gone, and the worker continues.
+TEST_F(GpuMovieClient, a_client_that_leaves_within_a_long_block_ends_nothing) {
     serve_in_thread();
     constexpr int side = 400;
     LocalizeOptions dense = how;
@@ -381,12 +382,12 @@ TEST_F(GpuMovieClient, who_leaves_within_a_long_block_ends_nothing) {
     expect_same(simulated(plain()), plain(), 100);
 }
 
-// A worker that gives what is no block, and one that is gone: the frames are localized all the same.
-TEST_F(GpuMovieClient, that_is_none_does_no_harm) {
+// If a worker sends invalid blocks, or is gone, the frames are localized nevertheless.
+TEST_F(GpuMovieClient, that_is_no_worker_does_no_harm) {
     const FrameBlock block = simulated(plain());
     how.threads = 1;
     const Localizations alone = run(block, plain(), false);
-    const std::string name = name_of({how.gpu_memory_bytes, 0});
+    const std::string name = to_name({how.gpu_memory_bytes, 0});
     const WorkerSockets sockets(environment::lease_directory());
     Descriptor listener = sockets.listen(name);
     std::atomic<bool> ended{false};
@@ -417,7 +418,8 @@ TEST_F(GpuMovieClient, that_is_none_does_no_harm) {
     ended = true;
     impostor.join();
     ASSERT_EQ(result.fit.events.size(), 3u);
-    EXPECT_NE(result.fit.events[0].what.find("no block of this movie"), std::string::npos) << result.fit.events[0].what;
+    const std::string& what = result.fit.events[0].what;
+    EXPECT_NE(what.find("not a block of this movie"), std::string::npos) << what;
     sockets.remove(name);
 }
 
@@ -430,7 +432,7 @@ TEST_F(GpuMovieClient, that_is_running_counts_as_an_open_gpu) {
     if (words.find("by a fixed rule") != std::string::npos) GTEST_SKIP() << "this GPU's speed is not known: " << words;
     EXPECT_NE(words.find("its context"), std::string::npos) << words;
     serve_in_thread();
-    greeted();  // so that its GPU is open
+    greeted();  // ensures that its GPU is open
     words.clear();
     run(block, plain(), true);
     EXPECT_FALSE(words.empty());

@@ -1,4 +1,4 @@
-// Packs the parts of a movie's jobs, and checks what comes out.
+// Packs the parts of a movie's jobs, and validates unpacked data.
 // SPDX-License-Identifier: MIT
 #include "warm_worker/movie_messages.hpp"
 
@@ -17,7 +17,7 @@
 namespace glint::warm_worker {
 namespace {
 
-/// Calls visit(column) for all columns of rows, in the order of their names for a model's own columns.
+/// Calls visit(column) for all columns of rows; a model's own columns are visited in the order of their names.
 template <class Rows, class Visit>
 void for_all_columns(Rows& rows, const Visit& visit) {
     visit(rows.frame), visit(rows.iterations), visit(rows.status);
@@ -25,7 +25,7 @@ void for_all_columns(Rows& rows, const Visit& visit) {
     for (auto& [name, column] : rows.extra) visit(column.values);
 }
 
-/// Whether these are rows of those frames, with the columns of the job.
+/// Returns true if these are rows of those frames with the columns of the job.
 bool are_sound(const Localizations& rows, const LocalizeJob& job, std::int64_t first, int frames) {
     std::vector<bool> wanted;
     for_all_columns(job.like, [&](const auto& column) { wanted.push_back(!column.empty()); });
@@ -48,7 +48,7 @@ MovieSetup setup_of(const LocalizeJob& job, PixelType type) {
     setup.roi_size = job.options.roi_size, setup.threshold = job.options.threshold;
     setup.joint = job.options.fit.emitters == any_emitters;
     setup.psf_misfit = job.options.fit.psf_misfit, setup.satellites = job.lone.satellites;
-    setup.least_width_nm = job.lone.least_width_nm, setup.most_width_nm = job.lone.most_width_nm;
+    setup.min_width_nm = job.lone.min_width_nm, setup.max_width_nm = job.lone.max_width_nm;
     setup.pair_excess = job.lone.pair_excess;
     setup.pixel_size_nm = job.options.pixel_size_nm;
     setup.neighbor_rounds = job.options.neighbor_rounds, setup.keep_failed = job.options.keep_failed;
@@ -59,20 +59,20 @@ MovieSetup setup_of(const LocalizeJob& job, PixelType type) {
 std::optional<LocalizeJob> job_of(const MovieSetup& setup, std::span<const std::byte> memory) try {
     const std::optional<LargeParts> parts = unpack(setup.camera, setup.fit, memory);
     if (!parts || !is_sound(setup.fit, *parts) || !is_type(setup.type) || !is_sound(setup.camera)) return {};
-    LocalizeJob job{.camera = camera_of(setup.camera, parts->maps)};
+    LocalizeJob job{.camera = make_camera(setup.camera, parts->maps)};
     job.threads = environment::usable_threads();
     job.options.psf = psf_of(setup.fit, *parts), job.options.fit = settings_of(setup.fit);
     job.options.roi_size = setup.roi_size, job.options.threshold = setup.threshold;
     job.options.fit.emitters = setup.joint ? any_emitters : 1;
     job.options.fit.psf_misfit = setup.psf_misfit, job.lone.satellites = setup.satellites;
-    job.lone.least_width_nm = setup.least_width_nm, job.lone.most_width_nm = setup.most_width_nm;
+    job.lone.min_width_nm = setup.min_width_nm, job.lone.max_width_nm = setup.max_width_nm;
     job.lone.pair_excess = setup.pair_excess;
     job.options.pixel_size_nm = setup.pixel_size_nm;
     job.options.neighbor_rounds = setup.neighbor_rounds, job.options.keep_failed = setup.keep_failed != 0;
     job.options.keep_defective = setup.keep_defective != 0;
     set_saturation(job, setup.saturation_adu);
     if (setup.pixel_size_nm != setup.fit.pixel_size_nm || job.options.neighbor_rounds < 0 ||
-        job.options.neighbor_rounds > most_neighbor_rounds)
+        job.options.neighbor_rounds > max_neighbor_rounds)
         return {};
     set_reach(job);
     check(view(FoundSpots(job).rois), job.options.psf, job.options.pixel_size_nm, single_fits(job));

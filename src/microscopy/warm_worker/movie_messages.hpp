@@ -15,13 +15,13 @@ namespace glint::warm_worker {
 
 LargeParts large_parts(const LocalizeJob& job);
 MovieSetup setup_of(const LocalizeJob& job, PixelType type);
-/// Returns the job that a setup describes, as far as a worker needs it; `memory`: begins with the packed LargeParts.
-/// Returns nullopt if a value is out of range, or if a fit or the detection would refuse it.
+/// Returns the job that a setup describes, as far as a worker needs it. `memory` begins with the packed LargeParts.
+/// Returns nullopt if a value is out of range, or if a fit or the detection would reject it.
 std::optional<LocalizeJob> job_of(const MovieSetup& setup, std::span<const std::byte> memory);
 
-/// A block's rows, its counts and the noise of its frames. False: they need more room.
+/// Packs a block's rows, its counts and the noise of its frames. Returns false if there is not enough room.
 bool pack(const BlockResult& result, std::span<std::byte> to);
-/// Adds them to `result`. False: these are none of frames [first, first + frames) of the job.
+/// Adds the block to `result`. Returns false if it is not one of frames [first, first + frames) of the job.
 bool unpack(std::span<const std::byte> from, const LocalizeJob& job, std::int64_t first, int frames,
             BlockResult& result);
 

@@ -1,4 +1,4 @@
-// Parts of a movie's jobs as they are sent, and as somebody hostile might send them.
+// Valid parts of a movie's jobs, and parts that a hostile process might send.
 // SPDX-License-Identifier: MIT
 #include "warm_worker/movie_messages.hpp"
 
@@ -32,17 +32,17 @@ LocalizeJob job_with(const Camera& camera, int emitters = any_emitters) {
     options.neighbor_rounds = 2, options.keep_failed = options.keep_defective = true;
     LocalizeJob job = make_job(info, camera, options);
     set_saturation(job, 4095);
-    job.lone.least_width_nm = 100, job.lone.most_width_nm = 200;
+    job.lone.min_width_nm = 100, job.lone.max_width_nm = 200;
     return job;
 }
 
 std::vector<std::byte> maps_of(const LocalizeJob& job) {
-    std::vector<std::byte> memory(bytes_of(large_parts(job)));
+    std::vector<std::byte> memory(num_bytes(large_parts(job)));
     pack(large_parts(job), memory);
     return memory;
 }
 
-/// Of frames 5 to 7, so many rows, with the job's columns and numbered values.
+/// Returns `n` rows of frames 5 to 7, with the job's columns and numbered values.
 BlockResult result_of(const LocalizeJob& job, std::size_t n) {
     BlockResult result;
     result.noise_checks = {1, 2, 3}, result.counts.bad_pixels = 4, result.counts.spots = std::int64_t(n);
@@ -106,7 +106,7 @@ TEST(MovieMessages, a_job_that_no_run_would_begin_is_none) {
     };
     EXPECT_FALSE(is_refused([](MovieSetup&) {}));
     EXPECT_TRUE(is_refused([](MovieSetup& s) { s.camera.width = 0; }));
-    EXPECT_TRUE(is_refused([](MovieSetup& s) { s.camera.width = 2 * width; }));  // than the maps
+    EXPECT_TRUE(is_refused([](MovieSetup& s) { s.camera.width = 2 * width; }));  // larger than the maps
     EXPECT_TRUE(is_refused([](MovieSetup& s) { s.camera.height = 1 << 30; }));
     EXPECT_TRUE(is_refused([](MovieSetup& s) { s.type = PixelType(9); }));
     EXPECT_TRUE(is_refused([](MovieSetup& s) { s.roi_size = height + 1; }));
@@ -117,7 +117,7 @@ TEST(MovieMessages, a_job_that_no_run_would_begin_is_none) {
     EXPECT_TRUE(is_refused([](MovieSetup& s) { s.neighbor_rounds = 1 << 30; }));
     EXPECT_TRUE(is_refused([](MovieSetup& s) { s.pixel_size_nm *= 2; })) << "not that of the fits";
     EXPECT_FALSE(job_of(good, std::span(maps).first(maps.size() - 8)));
-    LocalizeJob elsewhere = job;  // a masked pixel that takes its value from beyond the frame
+    LocalizeJob elsewhere = job;  // a masked pixel that would take its value from outside the frame
     CameraView::Maps wrong = *job.camera.maps();
     wrong.masked.at(0).from[0] = width * height;
     elsewhere.camera = CameraView(width, height, 1, good.camera.pixel, std::make_shared<const CameraView::Maps>(wrong));
@@ -151,8 +151,8 @@ TEST(MovieMessages, a_block_arrives_as_it_was_sent) {
     }
 }
 
-// Whatever the bytes are, what comes out is whole, or nothing does.
-TEST(MovieMessages, no_bytes_lead_astray) {
+// Whatever the bytes contain, unpacking returns complete data or none.
+TEST(MovieMessages, any_bytes_give_complete_data_or_none) {
     const LocalizeJob job = job_with(Camera());
     std::mt19937_64 random(1);
     int whole = 0;

@@ -1,4 +1,4 @@
-// Columns of values in a piece of memory that two processes share: each its number of elements, then the elements.
+// Columns of values in shared memory: each as its number of elements, followed by the elements.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -30,15 +30,15 @@ class Packer {
         std::memcpy(to_.data() + at, &count, sizeof count);
         if (bytes > 0) std::memcpy(to_.data() + at + sizeof count, column.data(), bytes);
     }
-    /// Whether there was room for all.
+    /// Returns true if there was room for all columns.
     bool all_in() const { return bytes_ <= to_.size(); }
 
   private:
     std::span<std::byte> to_;
-    std::size_t bytes_ = 0;  // also of what had no room
+    std::size_t bytes_ = 0;  // includes columns without room
 };
 
-/// Takes the columns out in the same order. What another process has written need not be any.
+/// Reads the columns in the same order. Data from another process may be invalid.
 class Unpacker {
   public:
     explicit Unpacker(std::span<const std::byte> from) : from_(from) {}
@@ -56,7 +56,7 @@ class Unpacker {
         column.assign(first, first + count);
         from_ = from_.subspan(packed_bytes(std::size_t(count) * sizeof(T)));
     }
-    /// Whether all that was taken was there.
+    /// Returns true if all requested columns were present.
     bool good() const { return good_; }
 
   private:

@@ -16,11 +16,12 @@
 
 namespace glint::warm_worker {
 
-/// A thread borrows one resource at a time; afterwards it is kept for the same movie. To make one may take longer than
-/// the work itself. So a movie gets another movie's resource only if one of these holds:
-/// - the other movie has at least two more,
+/// A thread borrows one resource at a time. Afterwards the resource is kept for the same movie. Creating a resource may
+/// take longer than the work itself. A movie gets another movie's resource only if one of these conditions holds:
+/// - the other movie has at least two more resources,
 /// - the other movie has not used it for `patience`,
-/// - the movie has none, and has waited for `patience`.
+/// - the movie has no resource, and has waited for `patience`.
+///
 /// Thread-safe.
 template <class Resource, class Movie>
 class ResourcePool {
@@ -30,8 +31,8 @@ class ResourcePool {
     explicit ResourcePool(std::size_t count, Patience patience) : patience_(patience), all_(count) {}
     std::size_t count() const { return all_.size(); }
 
-    /// Calls work(resource) on one of the first `most` entries; waits for one. `make` makes it from another movie's, or
-    /// from null.
+    /// Waits for one of the first `most` entries and calls work(resource). `make` creates the resource from another
+    /// movie's, or from null.
     template <class Make, class Work>
     void on_one(std::size_t most, const MoviePtr& movie, const Make& make, const Work& work) {
         const auto [entry, former] = take(most, movie);
@@ -45,8 +46,8 @@ class ResourcePool {
         put_back(*entry);
     }
 
-    /// Calls drop(resource) for each idle one of the movie, or of all movies if `movie` is null. Returns the movies it
-    /// was made for: keep them until what drop() has taken is destroyed.
+    /// Calls drop(resource) for each idle resource of the movie, or of all movies if `movie` is null. Returns the
+    /// movies of these resources; keep them until the dropped resources are destroyed.
     template <class Drop>
     std::vector<MoviePtr> release_idle(const Movie* movie, const Drop& drop) {
         std::vector<MoviePtr> released;
@@ -62,10 +63,10 @@ class ResourcePool {
 
   private:
     struct Entry {
-        bool taken = false;               // by a thread, which uses the resource
-        Clock::time_point last_use = {};  // its end
+        bool taken = false;               // a thread uses the resource
+        Clock::time_point last_use = {};  // end of the last use
         MoviePtr movie = {};
-        std::unique_ptr<Resource> resource = {};  // of that movie; of another one, or null, until it is made
+        std::unique_ptr<Resource> resource = {};  // belongs to `movie`; until `make` has run, to another movie or null
     };
 
     struct Waiting {
@@ -73,11 +74,11 @@ class ResourcePool {
         const std::size_t most;
         const Clock::time_point since = Clock::now();
         Entry* entry = nullptr;
-        MoviePtr former = {};  // of the entry
+        MoviePtr former = {};  // the entry's previous movie
         std::condition_variable called = {};
     };
 
-    /// With the movie that it was of.
+    /// Returns an entry and its previous movie.
     std::pair<Entry*, MoviePtr> take(std::size_t most, const MoviePtr& movie) {
         std::unique_lock lock(mutex_);
         Waiting mine{movie, most};
@@ -103,8 +104,8 @@ class ResourcePool {
         return entries_of(entry.movie) > own + 1 || entry.last_use <= long_ago || (own == 0 && who.since <= long_ago);
     }
 
-    /// Serves those who have waited longest first, by an entry of their movie; otherwise by an empty one, or the one
-    /// idle for longest.
+    /// Serves the longest waiting thread first. Prefers an entry of the same movie; otherwise an empty entry, or the
+    /// one idle for longest.
     void hand_out() {
         for (auto who = waiting_.begin(); who != waiting_.end();) {
             Waiting& next = **who;
@@ -121,12 +122,12 @@ class ResourcePool {
             next.entry = &*best, next.former = std::exchange(best->movie, next.movie);
             next.called.notify_one();
             waiting_.erase(who);
-            who = waiting_.begin();  // fewer entries may be of that movie
+            who = waiting_.begin();  // the former movie now has fewer entries, so another thread may be served
         }
     }
 
     const Patience patience_;
-    std::mutex mutex_;  // guards what follows
+    std::mutex mutex_;  // guards the members below
     std::vector<Waiting*> waiting_;
     std::vector<Entry> all_;
 };

@@ -1,4 +1,4 @@
-// Which movie gets which resource, and how often resources are made.
+// Which movie gets which resource, and how often resources are created.
 // SPDX-License-Identifier: MIT
 #include "warm_worker/resource_pool.hpp"
 
@@ -43,7 +43,7 @@ struct SharedResources : testing::Test {
 TEST_F(SharedResources, stay_with_a_movie_until_another_one_needs_them) {
     for (int k = 0; k < 3; ++k) on_one(movies[0], nothing), on_one(movies[1], nothing);
     EXPECT_EQ(made, 2);
-    on_one(movies[2], nothing);  // in place of the first movie's, after a while
+    on_one(movies[2], nothing);  // replaces the first movie's, after a while
     on_one(movies[1], nothing);
     EXPECT_EQ(made, 3);
     on_one(movies[0], nothing);
@@ -53,7 +53,7 @@ TEST_F(SharedResources, stay_with_a_movie_until_another_one_needs_them) {
 TEST_F(SharedResources, are_shared_alike) {
     on_one(movies[0], [&] { on_one(movies[0], nothing); });
     EXPECT_EQ(made, 2);
-    on_one(movies[1], nothing);  // at once: the other one has two
+    on_one(movies[1], nothing);  // immediately: the other movie has two
     for (int k = 0; k < 3; ++k) on_one(movies[0], nothing), on_one(movies[1], nothing);
     EXPECT_EQ(made, 3);
 }
@@ -87,15 +87,15 @@ TEST_F(SharedResources, are_released) {
     EXPECT_EQ(movies[0].use_count(), 1);
 }
 
-// Each movie has four threads, of which two at most can work. If resources changed hands in turns, every second piece
-// of work would need another one.
-TEST_F(SharedResources, go_to_who_can_use_them) {
+// Each movie has four threads, of which at most two can work. If resources changed movies in rotation, every second
+// piece of work would need a new one.
+TEST_F(SharedResources, go_to_movies_that_can_use_them) {
     constexpr int pieces = 200, threads_of_movie = 4;
     const Clock::time_point began = Clock::now();
     std::vector<std::thread> threads;
-    std::atomic<int> at_once{0}, most_at_once{0}, done{0};
+    std::atomic<int> at_once{0}, max_chunk_bytes{0}, done{0};
     const auto work = [&] {
-        most_at_once = std::max(most_at_once.load(), ++at_once);
+        max_chunk_bytes = std::max(max_chunk_bytes.load(), ++at_once);
         std::this_thread::sleep_for(std::chrono::microseconds(100));
         --at_once, ++done;
     };
@@ -107,8 +107,8 @@ TEST_F(SharedResources, go_to_who_can_use_them) {
     for (std::thread& thread : threads) thread.join();
     const int all = int(movies.size()) * threads_of_movie * pieces;
     EXPECT_EQ(done, all);
-    EXPECT_LE(most_at_once, 2);
-    // A resource changes hands only after somebody's patience, of 20 ms, and there are three movies.
+    EXPECT_LE(max_chunk_bytes, 2);
+    // A resource changes movies only after a `patience` of 20 ms, and there are three movies.
     const auto periods = (Clock::now() - began) / std::chrono::milliseconds(20);
     EXPECT_LE(made, 10 + 3 * periods);
 }

@@ -1,4 +1,4 @@
-// A block from its frames to its rows.
+// Localizes a block, from its frames to its rows.
 // SPDX-License-Identifier: MIT
 #include "warm_worker/served_movies.hpp"
 
@@ -13,7 +13,7 @@
 namespace glint::warm_worker {
 
 ServedMovies::ServedMovies(GpuFitter& fitter)
-    : fitter_(fitter), for_blocks_(std::max(most_gpu_localizers, std::size_t(environment::usable_threads())), {}) {}
+    : fitter_(fitter), for_blocks_(std::max(max_gpu_localizers, std::size_t(environment::usable_threads())), {}) {}
 
 void ServedMovies::run(const SharedPtr& movie, const MovieJob& work, const gpu::lease::Descriptor* file,
                        MovieReply& reply) try {
@@ -75,7 +75,7 @@ void ServedMovies::localize(ForBlock& mine, const SharedPtr& movie, const MovieJ
 
 void ServedMovies::find(const SharedPtr& movie, std::span<const JointCut> groups, MovieReply& reply) {
     const LocalizeJob& job = movie->job;
-    const GroupsOnGpu room = groups_on_gpu(fitter_.context(), most_finders);
+    const GroupsOnGpu room = groups_on_gpu(fitter_.context(), max_finders);
     const auto make = [&](std::unique_ptr<JointOnGpu> former) {
         former.reset();
         return std::make_unique<JointOnGpu>(fitter_.context(), fitter_.kernels(), job.options.psf,
@@ -92,15 +92,15 @@ void ServedMovies::find(const SharedPtr& movie, std::span<const JointCut> groups
 
 FramesOnGpu ServedMovies::room_for(const SharedMovie& movie) const {
     const MovieInfo info = movie.info();
-    const int block_frames = most_frames_of_gpu_block(info.frame_bytes());
-    const std::size_t uploads = most_uploads(info, movie.job, unknown_end, block_frames, 1);
+    const int block_frames = max_frames_of_gpu_block(info.frame_bytes());
+    const std::size_t uploads = max_uploads(info, movie.job, unknown_end, block_frames, 1);
     return frames_on_gpu(fitter_.context().statistics().limit_bytes, info, movie.job, block_frames,
                          std::min(for_blocks_.count(), uploads));
 }
 
-/// Null: of all movies.
+/// Frees idle resources; null: those of all movies.
 void ServedMovies::empty_pools(const SharedMovie* movie) {
-    std::vector<SharedPtr> movies[3];  // go last: the parts use them
+    std::vector<SharedPtr> movies[3];  // destroyed last: the resources use them
     std::vector<FoundSpots> found;
     std::vector<std::unique_ptr<GpuLocalizer>> spots;
     std::vector<std::unique_ptr<JointOnGpu>> groups;

@@ -17,20 +17,20 @@
 
 namespace glint::warm_worker {
 
-/// Localizes several blocks simultaneously, as movie_on_gpus.cpp does. The resources of a job are kept for the next job
-/// of that movie, until another movie needs them; page-locked memory of frames for good, since it takes long to make.
-/// Thread-safe.
+/// Localizes several blocks simultaneously, like movie_on_gpus.cpp. A job's resources are kept for the next job of that
+/// movie until another movie needs them. Page-locked memory of frames is kept permanently, since its creation takes
+/// long. Thread-safe.
 class ServedMovies {
   public:
     explicit ServedMovies(GpuFitter& fitter);
 
-    /// Does a job that the movie holds; waits if all resources are in use. `file`: null if the client has sent none.
-    /// Throws gpu::GpuError; Cancelled if the movie ends.
+    /// Does a job of the movie; waits if all resources are in use. `file`: null if the client sent none. Throws
+    /// gpu::GpuError. Throws Cancelled if the movie ends.
     void run(const std::shared_ptr<const SharedMovie>& movie, const MovieJob& job, const gpu::lease::Descriptor* file,
              MovieReply& reply);
-    /// How many jobs may be under way, so that there is memory for one more of this movie.
+    /// Returns the maximum number of simultaneous jobs, so that memory remains for one more job of this movie.
     std::size_t at_once(const SharedMovie& movie) const { return room_for(movie).uploads; }
-    /// Lets go of what is kept for the movie, or for all movies, but for what is in use.
+    /// Frees the idle resources of the movie, or of all movies.
     void forget(const SharedMovie& movie) { empty_pools(&movie); }
     void forget_all() { empty_pools(nullptr); }
 
@@ -52,10 +52,10 @@ class ServedMovies {
     GpuFitter& fitter_;
     std::mutex mutex_;  // guards detect_
     std::optional<gpu::Module> detect_;
-    static constexpr std::chrono::milliseconds long_{20};  // a part of the GPU takes a third of it to be made
+    static constexpr std::chrono::milliseconds long_{20};  // creating a GPU resource takes a third of this
     ResourcePool<ForBlock, SharedMovie> for_blocks_;
-    ResourcePool<GpuLocalizer, SharedMovie> for_spots_{most_gpu_localizers, long_};
-    ResourcePool<JointOnGpu, SharedMovie> for_groups_{most_finders, long_};
+    ResourcePool<GpuLocalizer, SharedMovie> for_spots_{max_gpu_localizers, long_};
+    ResourcePool<JointOnGpu, SharedMovie> for_groups_{max_finders, long_};
 };
 
 }  // namespace glint::warm_worker

@@ -1,5 +1,5 @@
-// The loop of a warm worker: talks to clients, and hands their jobs to a scheduler. A client that breaks the rules, or
-// does not read its replies, loses its connection.
+// The loop of a warm worker: communicates with clients, and passes their jobs to a scheduler. Disconnects a client that
+// breaks the protocol or does not read its replies.
 // SPDX-License-Identifier: MIT
 #include "warm_worker/warm_worker.hpp"
 
@@ -28,18 +28,18 @@
 namespace glint::warm_worker {
 namespace {
 
-constexpr double tell_s = 1;                   // for clients of a worker without a GPU to ask why
-constexpr int look_ms = 100;                   // at the clock, and at those who wait for the GPU
-constexpr std::size_t most_clients = 400;      // of two descriptors each, of 1,024; the others queue at the socket
-constexpr std::size_t most_jobs_waiting = 64;  // of a client; the others queue in its connection
+constexpr double tell_s = 1;                  // time in which a worker without a GPU informs its clients
+constexpr int look_ms = 100;                  // interval of checking the clock, and whether processes wait for the GPU
+constexpr std::size_t max_clients = 400;      // two descriptors each, of 1,024; further clients queue at the socket
+constexpr std::size_t max_jobs_waiting = 64;  // per client; further jobs queue in its connection
 
 struct ServedClient {
     Connection connection;
     pid_t pid;
-    std::optional<RequestKind> request = {};          // empty until it is greeted
-    std::shared_ptr<const SharedMemory> memory = {};  // of fits
-    LargeParts large = {};                            // in that memory
-    std::shared_ptr<const Descriptor> file = {};      // of the movie, as the client sent it last
+    std::optional<RequestKind> request = {};          // empty until the client is greeted
+    std::shared_ptr<const SharedMemory> memory = {};  // shared memory of fits
+    LargeParts large = {};                            // packed in `memory`
+    std::shared_ptr<const Descriptor> file = {};      // the last file that the client sent for its movie
     std::shared_ptr<JobQueue> jobs = std::make_shared<JobQueue>();
     bool does_not_read = false;
     std::int64_t fits = 0;
@@ -88,10 +88,10 @@ class Server {
     std::list<ServedClient> clients_;
     Clock::time_point last_job_ = Clock::now();
     std::int64_t fits_ = 0;
-    JobScheduler scheduler_{pool_};  // ends first
+    JobScheduler scheduler_{pool_};  // destroyed first
 };
 
-/// Leaves in the greeting what came of it.
+/// Opens the GPU and records the result in the greeting.
 void Server::open_gpu() {
     greeting_.build = build_identity();
     greeting_.pid = std::uint32_t(::getpid());
@@ -114,7 +114,8 @@ bool Server::is_ending() const {
     return scheduler_.is_over() || !greeting_.why.str().empty() || (options_.stop && options_.stop->load());
 }
 
-/// The pool gives an idle GPU back when others wait for it. A worker without a GPU first answers its clients.
+/// Returns false when the worker should end. The pool gives an idle GPU back if other processes wait for it. A worker
+/// without a GPU first answers its clients.
 bool Server::goes_on() const {
     if (scheduler_.under_way() > 0) return true;
     if (!greeting_.why.str().empty()) return !clients_.empty() && seconds_since(last_job_) < tell_s;
@@ -122,26 +123,26 @@ bool Server::goes_on() const {
 }
 
 void Server::run() {
-    // Again, so that from now on the kernel names this process to those who connect, not the client that created the
+    // Listens again: the kernel then reports this process to connecting clients, not the client that created the
     // socket.
-    (void)::listen(listener_.get(), most_waiting);
+    (void)::listen(listener_.get(), max_waiting);
     open_gpu();
     accept_all();
     do look();
     while (goes_on());
 }
 
-/// Waits for messages, and for jobs that are done; answers, and starts jobs. At the end it waits for jobs alone.
+/// Waits for messages and finished jobs, answers them, and starts jobs. When the worker is ending, waits only for jobs.
 void Server::look() {
     const bool only_jobs = is_ending() && scheduler_.under_way() > 0;
     std::vector<pollfd> waits{{scheduler_.descriptor(), POLLIN, 0}};
     const auto wait_for = [&](int descriptor, bool is_wanted) {
         waits.push_back({is_wanted && !only_jobs ? descriptor : -1, POLLIN, 0});
     };
-    wait_for(listener_.get(), clients_.size() < most_clients);
+    wait_for(listener_.get(), clients_.size() < max_clients);
     for (const ServedClient& client : clients_)
-        wait_for(client.connection.descriptor(), client.jobs->waiting.size() < most_jobs_waiting);
-    (void)::poll(waits.data(), nfds_t(waits.size()), look_ms);  // after a signal, nothing has come
+        wait_for(client.connection.descriptor(), client.jobs->waiting.size() < max_jobs_waiting);
+    (void)::poll(waits.data(), nfds_t(waits.size()), look_ms);  // after a signal, no events are set
     const bool somebody_comes = waits[1].revents != 0;
     if (scheduler_.under_way() > 0) last_job_ = Clock::now();
     scheduler_.settle();
@@ -158,7 +159,7 @@ void Server::look() {
 }
 
 void Server::accept_all() {
-    while (clients_.size() < most_clients) {
+    while (clients_.size() < max_clients) {
         Descriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
         if (!socket) return;
         Connection connection(std::move(socket));
@@ -170,7 +171,7 @@ void Server::accept_all() {
     }
 }
 
-/// Takes one message. False: this client is done with.
+/// Processes one message. Returns false if the client must be disconnected.
 bool Server::answer(ServedClient& client) {
     if (!client.request) return greet(client);
     if (*client.request == RequestKind::fits) return take_fit(client);
@@ -196,7 +197,7 @@ bool Server::take_fit(ServedClient& client) {
     if (arrival != Arrival::message) return arrival == Arrival::nothing_yet;
     const bool other_memory = bool(file);
     if (other_memory) {
-        std::optional<SharedMemory> memory = SharedMemory::open(std::move(file), most_memory);
+        std::optional<SharedMemory> memory = SharedMemory::open(std::move(file), max_memory);
         client.memory = memory ? std::make_shared<const SharedMemory>(std::move(*memory)) : nullptr;
         if (!client.memory) return false;
         std::optional<LargeParts> large = unpack(job.columns & has_camera ? job.camera : CameraSetup{}, job.setup,
@@ -218,7 +219,7 @@ bool Server::begin_movie(ServedClient& client) {
     Descriptor file;
     const Arrival arrival = client.connection.receive(setup, 0, nullptr, &file);
     if (arrival != Arrival::message) return arrival == Arrival::nothing_yet;
-    std::optional<SharedMemory> memory = SharedMemory::open(std::move(file), most_memory);
+    std::optional<SharedMemory> memory = SharedMemory::open(std::move(file), max_memory);
     if (!memory) return false;
     std::optional<LocalizeJob> job = job_of(setup, {memory->data(), memory->size()});
     if (!job) return false;
@@ -260,7 +261,7 @@ Facts Server::facts() const {
 
 }  // namespace
 
-// Nobody may find the socket, or the lock taken, once this worker takes no more jobs: closing the GPU takes a while.
+// Removes the socket and the lock as soon as this worker accepts no more jobs, because closing the GPU takes a while.
 void serve(const ServerOptions& options, Descriptor listener, Descriptor lock) {
     Server server(options, std::move(listener));
     server.run();

@@ -1,4 +1,4 @@
-// A warm worker in a thread of the test, on a GPU, real or simulated: its clients, fair and foul.
+// A warm worker in a thread of the test, on a real or simulated GPU, with correct and incorrect clients.
 // SPDX-License-Identifier: MIT
 #include "warm_worker/warm_worker.hpp"
 
@@ -28,7 +28,7 @@ namespace {
 
 using test::gib, test::mib, test::pixel_nm;
 
-/// The fixture's stack and options, and a worker that ends when it is told to.
+/// The fixture's stack and options, and a worker that the test can end.
 struct GpuWarmWorker : test::GpuSharing {
     WorkerSockets sockets{environment::lease_directory()};
     std::string name;
@@ -39,9 +39,9 @@ struct GpuWarmWorker : test::GpuSharing {
         GpuSharing::SetUp();
         if (IsSkipped()) return;
         if (!environment::inherited_lease().empty()) GTEST_SKIP() << "under a lease there is no worker";
-        options.gpu_worker = "/no/program";   // the test makes the socket
-        options.gpu_memory_bytes = 96 * mib;  // a name of its own
-        name = name_of({options.gpu_memory_bytes, 0});
+        options.gpu_worker = "/no/program";   // the test creates the socket
+        options.gpu_memory_bytes = 96 * mib;  // an unusual value gives a separate socket name
+        name = to_name({options.gpu_memory_bytes, 0});
     }
     void serve_in_thread() {
         constexpr double idle_s = 600;
@@ -67,7 +67,7 @@ struct GpuWarmWorker : test::GpuSharing {
         words.build = build_identity();
         return words;
     }
-    /// A connection that the worker has greeted.
+    /// Returns a connection that the worker has greeted.
     Connection greeted() const {
         Connection connection = met();
         Greeting greeting;
@@ -143,7 +143,7 @@ TEST_F(GpuWarmWorker, whoever_breaks_the_rules_is_dropped_and_others_are_served)
         const Connection twice = greeted();
         ASSERT_TRUE(twice.send(hello()));
         expect_dropped(twice);
-        // What a fit refuses is told, and ends nothing.
+        // The client learns what a fit rejects, and the worker continues.
         const Connection mistaken = greeted();
         FitJob wrong_job = job(1);
         wrong_job.setup.tolerance = -1;
@@ -176,11 +176,11 @@ TEST_F(GpuWarmWorker, all_columns_go_through) {
     expect_served();
 }
 
-// Of a camera without maps, of one with maps, and of another one; each in several parts.
+// Three cameras: one without maps, one with maps, and another one. Each stack is sent in several parts.
 TEST_F(GpuWarmWorker, counts_of_a_camera_go_through) {
     constexpr int side = 64;
-    options.backend = Backend::gpu, options.batch_size = 32;  // 128 rows a part
-    name = name_of({options.gpu_memory_bytes, 32});
+    options.backend = Backend::gpu, options.batch_size = 32;  // 128 rows per part
+    name = to_name({options.gpu_memory_bytes, 32});
     std::vector<std::uint16_t> counts;
     for (const float electrons : rois.pixels) counts.push_back(std::uint16_t(100 + 2 * electrons));
     std::vector<std::int32_t> corners;
@@ -223,12 +223,12 @@ TEST_F(GpuWarmWorker, maps_that_are_none_are_not_used) {
     FitJob with_maps = job(1);
     with_maps.columns |= has_camera;
     with_maps.camera.width = with_maps.camera.height = 64, with_maps.camera.has_maps = 1;
-    const Connection without_any = greeted();  // zeros: maps of no pixel
+    const Connection without_any = greeted();  // zeros: maps without pixels
     ASSERT_TRUE(without_any.send(with_maps, memory->descriptor()));
     expect_dropped(without_any);
     const CameraView small(test::mapped_camera(32, 32), 32, 32);
     const LargeParts large{small.maps(), nullptr};
-    pack(large, {memory->data(), bytes_of(large)});
+    pack(large, {memory->data(), num_bytes(large)});
     const Connection too_small = greeted();
     ASSERT_TRUE(too_small.send(with_maps, memory->descriptor()));
     expect_dropped(too_small);
@@ -244,8 +244,8 @@ TEST_F(GpuWarmWorker, maps_that_are_none_are_not_used) {
 }
 
 TEST_F(GpuWarmWorker, a_large_stack_keeps_no_other_waiting) {
-    options.batch_size = 32;  // 128 rows a part
-    name = name_of({options.gpu_memory_bytes, 32});
+    options.batch_size = 32;  // 128 rows per part
+    name = to_name({options.gpu_memory_bytes, 32});
     fit_reference();
     serve_in_thread();
     std::atomic<std::int64_t> large_done{0};
@@ -272,10 +272,10 @@ TEST_F(GpuWarmWorker, makes_way_for_a_request_that_waits) {
     const gpu::LeaseSnapshot before = gpu::snapshot_leases();
     serve_in_thread();
     expect_served();
-    std::vector<gpu::Lease> others;  // each of a GPU's whole memory, but for the context
+    std::vector<gpu::Lease> others;  // together the GPU's whole memory, except the context
     for (const gpu::LeaseGpu& one : before.gpus)
         others.push_back(gpu::acquire({.bytes = one.available_bytes - 3 * gib / 4, .timeout_s = 60}));
-    server.join();  // within a second or two, and not after ten minutes
+    server.join();  // within a second or two, not after the ten minutes of idle_s
 }
 
 TEST_F(GpuWarmWorker, that_has_no_gpu_tells_why) {
@@ -292,7 +292,7 @@ TEST_F(GpuWarmWorker, that_has_no_gpu_tells_why) {
     server.join();
 }
 
-// What opening a GPU takes counts against it, unless a worker has it open.
+// The cost model counts the time of opening a GPU, unless a worker has it open.
 TEST_F(GpuWarmWorker, that_is_running_counts_as_an_open_gpu) {
     const auto decision = [&] {
         std::string words;
@@ -304,14 +304,14 @@ TEST_F(GpuWarmWorker, that_is_running_counts_as_an_open_gpu) {
     };
     const std::string alone = decision();
     serve_in_thread();
-    greeted();  // so that its GPU is open
+    greeted();  // ensures that its GPU is open
     const std::string with_worker = decision();
     EXPECT_NE(alone.find("its context"), std::string::npos) << alone;
     EXPECT_FALSE(with_worker.empty());
     EXPECT_EQ(with_worker.find("its context"), std::string::npos) << with_worker;
 }
 
-// A process at the socket that is no worker of this build: the stack is fitted nevertheless.
+// The process at the socket is not a worker of this build: the stack is fitted nevertheless.
 TEST_F(GpuWarmWorker, of_another_build_is_not_used) {
     fit_reference();
     const Descriptor listener = sockets.listen(name);

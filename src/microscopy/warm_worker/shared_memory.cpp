@@ -32,7 +32,7 @@ std::optional<SharedMemory> SharedMemory::create(std::size_t bytes) {
 }
 
 std::optional<SharedMemory> SharedMemory::open(gpu::lease::Descriptor file, std::size_t most) {
-    const int seals = ::fcntl(file.get(), F_GET_SEALS);  // an error for what is no memory file
+    const int seals = ::fcntl(file.get(), F_GET_SEALS);  // fails for anything but a memory file
     struct stat status {};
     if (seals < 0 || (seals & size_seals) != size_seals || ::fstat(file.get(), &status) != 0 || status.st_size <= 0 ||
         std::size_t(status.st_size) > most)

@@ -1,4 +1,4 @@
-// Memory that a client and its worker share: a file without a name that cannot change its size.
+// Memory that a client and its worker share: an unnamed file of fixed size.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,18 +9,18 @@
 
 namespace glint::warm_worker {
 
-/// That a client may share; only addresses are taken for it until it is used.
-constexpr std::size_t most_memory = std::size_t(4) << 30;
+/// Maximum that a client may share; only address space is reserved until it is used.
+constexpr std::size_t max_memory = std::size_t(4) << 30;
 
 constexpr std::size_t whole_pages(std::size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 
 class SharedMemory {
   public:
-    /// Creates memory that is sealed against any change of its size. Returns nullopt if the system has none, or no such
-    /// files.
+    /// Creates memory that is sealed against any change of its size. Returns nullopt if the system has no memory left,
+    /// or does not support such files.
     static std::optional<SharedMemory> create(std::size_t bytes);
-    /// Maps the memory of another process. Returns nullopt if it is larger than `most` bytes, or not sealed: then it
-    /// could be truncated while it is used (SIGBUS).
+    /// Maps the memory of another process. Returns nullopt if it is larger than `most` bytes, or not sealed, because it
+    /// could be truncated during use (SIGBUS).
     static std::optional<SharedMemory> open(gpu::lease::Descriptor file, std::size_t most);
 
     SharedMemory(SharedMemory&& other) noexcept;
@@ -29,7 +29,8 @@ class SharedMemory {
 
     std::byte* data() const { return data_; }
     std::size_t size() const { return size_; }
-    int descriptor() const { return file_.get(); }  ///< of new memory, for the other process; -1: it came from there
+    /// the descriptor of memory created here, for the other process; -1 for memory of another process
+    int descriptor() const { return file_.get(); }
 
   private:
     SharedMemory(gpu::lease::Descriptor file, std::byte* data, std::size_t size);

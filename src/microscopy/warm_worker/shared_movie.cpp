@@ -1,4 +1,4 @@
-// Finds frames and results in a movie's memory.
+// Locates frames and results in a movie's memory.
 // SPDX-License-Identifier: MIT
 #include "warm_worker/shared_movie.hpp"
 
@@ -24,7 +24,7 @@ bool SharedMovie::holds(const MovieJob& work) const {
         return at <= memory.size() && bytes <= memory.size() - at;
     };
     const std::size_t frame_bytes = info().frame_bytes();
-    if (work.count < 1 || work.count > std::uint32_t(most_frames_of_gpu_block(frame_bytes))) return false;
+    if (work.count < 1 || work.count > std::uint32_t(max_frames_of_gpu_block(frame_bytes))) return false;
     if (work.from != FramesFrom::memory && work.from != FramesFrom::file) return false;
     const std::size_t each = work.from == FramesFrom::memory ? frame_bytes : sizeof(std::uint64_t);
     return is_inside(work.at, work.count * each) && work.place % 8 == 0 && is_inside(work.place, work.bytes);

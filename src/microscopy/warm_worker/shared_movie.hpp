@@ -1,4 +1,4 @@
-// A movie of a worker's client: its job, and the memory that both share.
+// A movie of a worker's client: its job, and the shared memory.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,18 +15,18 @@ namespace glint::warm_worker {
 
 struct SharedMovie {
     SharedMovie(LocalizeJob of, PixelType pixels, SharedMemory with);
-    SharedMovie(const SharedMovie&) = delete;  // the job borrows `ends`
+    SharedMovie(const SharedMovie&) = delete;  // the job refers to `ends`
     SharedMovie& operator=(const SharedMovie&) = delete;
 
     LocalizeJob job;
     const PixelType type;
     const SharedMemory memory;
-    StopFlag ends{false};  ///< its client is gone, or nothing more is done for it: long blocks are given up
+    StopFlag ends{false};  ///< the client is gone, or the worker is ending: long blocks are given up
 
     MovieInfo info() const;  ///< of its frames
-    /// Whether a job stays within the memory, and has no more frames than a client may ask for.
+    /// Returns true if a job stays within the memory and has no more frames than a client may request.
     bool holds(const MovieJob& work) const;
-    /// Where its results go.
+    /// Returns the room for the job's results.
     std::span<std::byte> place_of(const MovieJob& work) const {
         return {memory.data() + work.place, std::size_t(work.bytes)};
     }

@@ -1,4 +1,4 @@
-// Starts the worker by a process that ends immediately, so that the worker has no parent among its clients.
+// Starts the worker through a process that ends immediately, so that no client is the worker's parent.
 // SPDX-License-Identifier: MIT
 #include "warm_worker/start.hpp"
 
@@ -42,7 +42,7 @@ struct SpawnActions {
 
 bool start(const std::string& program, const std::string& name, const WorkerSettings& settings,
            const Descriptor& listener, const Descriptor& lock) {
-    // Out of the way of the numbers that they will have.
+    // Avoids the descriptor numbers that the worker expects.
     const Descriptor socket(::fcntl(listener.get(), F_DUPFD_CLOEXEC, first_other + 5));
     const Descriptor held(::fcntl(lock.get(), F_DUPFD_CLOEXEC, first_other + 5));
     if (!socket || !held) return false;
@@ -74,7 +74,8 @@ bool start(const std::string& program, const std::string& name, const WorkerSett
     if (!how.good ||
         ::posix_spawn(&pid, program.c_str(), &how.actions, &how.attributes, arguments.data(), environ) != 0)
         return false;
-    // It ends as soon as it has started the worker. A program that ignores SIGCHLD has no child to wait for (ECHILD).
+    // The child ends as soon as it has started the worker. If the program ignores SIGCHLD, there is no child to wait
+    // for (ECHILD).
     while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
     }
     return true;

@@ -1,4 +1,4 @@
-// Connects, greets, and starts a worker if none is running.
+// Connects to a worker, greets it, and starts one if none is running.
 // SPDX-License-Identifier: MIT
 #include "warm_worker/worker_connection.hpp"
 
@@ -20,9 +20,9 @@
 namespace glint::warm_worker {
 namespace {
 
-constexpr double answer_s = 0.2;   // for a worker that is running, if it is only asked
-constexpr double greeting_s = 30;  // that a worker may take to open its GPU
-constexpr double connect_s = 2;    // until a worker that takes no more clients has ended, and another one can begin
+constexpr double answer_s = 0.2;   // maximum wait for a running worker, if no worker may be started
+constexpr double greeting_s = 30;  // maximum wait until a worker has opened its GPU
+constexpr double connect_s = 2;    // until a worker that accepts no more clients ends, and another one starts
 constexpr std::chrono::milliseconds look_again{5};
 
 WorkerSettings settings_of(const Placement& placement) { return {placement.gpu_memory_bytes, placement.batch_size}; }
@@ -42,11 +42,11 @@ bool wants_worker(const Psf& psf, const Placement& placement) {
 }
 
 bool WorkerConnection::serves(const Placement& placement) const {
-    return connection_ && name_of(settings_of(placement)) == name_;
+    return connection_ && to_name(settings_of(placement)) == name_;
 }
 
-/// Before the greeting, a new connection shows which process listens: one that was made before the worker took over the
-/// socket names the process that created the socket.
+/// Returns true if the worker's process is stopped. Before the greeting, only a new connection shows which process
+/// listens. A connection older than the worker's hold on the socket names the process that created the socket.
 bool WorkerConnection::peer_is_stopped() const {
     std::optional<pid_t> peer;
     if (greeting_.pid) {
@@ -62,11 +62,11 @@ bool WorkerConnection::peer_is_stopped() const {
 bool WorkerConnection::connect(const Placement& placement, const StopFlag* stop, RequestKind request, bool may_start) {
     disconnect();
     greeting_ = {};
-    name_ = name_of(settings_of(placement));
+    name_ = to_name(settings_of(placement));
     const WorkerSockets sockets(environment::lease_directory());
     if (why_not_ = sockets.why_not(); !why_not_.empty()) return false;
     const Clock::time_point began = Clock::now();
-    int starts_left = may_start ? most_failures : 0;
+    int starts_left = may_start ? max_failures : 0;
     do {
         connection_ = sockets.connect(name_);
         if (!connection_ && starts_left > 0) connection_ = start_one(sockets, placement, starts_left);
@@ -78,15 +78,16 @@ bool WorkerConnection::connect(const Placement& placement, const StopFlag* stop,
         }
         if (starts_left == 0) return false;
         if (stop && *stop) throw Cancelled("the fit was stopped");
-        std::this_thread::sleep_for(look_again);  // it is ending, or somebody else has made the socket a moment ago
+        // the worker is ending, or another process has just created the socket
+        std::this_thread::sleep_for(look_again);
     } while (seconds_since(began) < connect_s);
     return false;
 }
 
-/// Creates the socket, queues there like any other client, and starts a worker that takes it over. Returns none if a
-/// worker is running.
+/// Creates the socket, queues there like any other client, and starts a worker that takes it over. Returns an empty
+/// connection if a worker is running.
 Connection WorkerConnection::start_one(const WorkerSockets& sockets, const Placement& placement, int& starts_left) {
-    why_not_ = "one that was there does not answer";
+    why_not_ = "the existing one does not answer";
     const Descriptor lock = sockets.lock(name_);
     if (!lock) return {};
     --starts_left;

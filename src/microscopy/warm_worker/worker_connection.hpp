@@ -9,10 +9,10 @@
 
 namespace glint::warm_worker {
 
-constexpr int most_failures = 3;  // of workers in a row, without anything finished
-constexpr double reply_s = 60;    // for a job, and for one of each other client before it
+constexpr int max_failures = 3;  // maximum number of successive failures of workers without any finished work
+constexpr double reply_s = 60;   // for a job, and for one job of each other client before it
 
-/// The worker has ended, or does not follow the protocol.
+/// The worker has ended, or violates the protocol.
 struct WorkerFailed {
     std::string what;
     bool another_may_do = true;
@@ -20,28 +20,29 @@ struct WorkerFailed {
 
 Hello hello_for(RequestKind request);
 
-/// Whether such options ask for a worker, and this process may use one: of one GPU, and not under a lease.
+/// Returns true if these options request a worker and this process may use one: with one GPU, and not under a lease.
 bool wants_worker(const Psf& psf, const Placement& placement);
 
-/// A connection to a worker. Not thread-safe, but one thread may send while another receives.
+/// A connection to a worker. Not thread-safe, except that one thread may send while another receives.
 class WorkerConnection {
   public:
-    /// Makes a new connection to a worker that has a GPU and serves such a placement; `may_start`: starts one if none
-    /// is running. Returns false if that fails: see why_not(). Throws Cancelled.
+    /// Opens a new connection to a worker that has a GPU and serves such a placement. `may_start`: starts a worker if
+    /// none is running. Returns false if that fails; see why_not(). Throws Cancelled.
     bool connect(const Placement& placement, const StopFlag* stop, RequestKind request, bool may_start);
     void disconnect() { connection_ = {}; }
-    /// Whether it is connected to a worker for such a placement.
+    /// Returns true if connected to a worker for such a placement.
     bool serves(const Placement& placement) const;
 
     const Greeting& greeting() const { return greeting_; }
-    const std::string& why_not() const { return why_not_; }  ///< no worker could be had the last time
+    const std::string& why_not() const { return why_not_; }  ///< why the last connect() failed
 
-    /// Throws WorkerFailed if it has ended. `with`: a descriptor to go along.
+    /// Sends a message. Throws WorkerFailed if the worker has ended. `with`: a descriptor to send along.
     template <class Message>
     void send(const Message& message, int with = -1) const {
         if (!connection_.send(message, with)) throw WorkerFailed{"it has ended"};
     }
-    /// Throws WorkerFailed if it has ended, or does not answer within reply_s; Cancelled when `stop` is set.
+    /// Receives a reply. Throws WorkerFailed if the worker has ended or does not answer within reply_s. Throws
+    /// Cancelled when `stop` is set.
     template <class Message>
     void receive(Message& message, const StopFlag* stop) const {
         const Arrival arrival = receive_within(reply_s, message, stop);
@@ -62,7 +63,7 @@ class WorkerConnection {
     std::string why_not_;
 };
 
-/// As Connection::receive(), but does not wait for a process that is stopped.
+/// Like Connection::receive(), but does not wait for a stopped process.
 template <class Message>
 Arrival WorkerConnection::receive_within(double timeout_s, Message& message, const StopFlag* stop) const {
     for (double left_s = timeout_s;; --left_s) {
@@ -71,7 +72,8 @@ Arrival WorkerConnection::receive_within(double timeout_s, Message& message, con
     }
 }
 
-/// Adds to `info` what a job used. Throws OptionError if the worker refused it, WorkerFailed if it failed.
+/// Adds the resources that a job used to `info`. Throws OptionError if the worker refused it, WorkerFailed if it
+/// failed.
 void take(const FitReply& reply, FitInfo& info);
 
 }  // namespace glint::warm_worker

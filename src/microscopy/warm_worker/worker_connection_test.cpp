@@ -21,7 +21,7 @@ namespace glint::warm_worker {
 
 namespace {
 
-/// A child takes the socket over once somebody has connected, as a worker does, and is stopped in the end.
+/// A child process takes over the socket after the first connection, as a worker does. It is stopped at the end.
 class ConnectionToWorker : public ::testing::Test {
   protected:
     void SetUp() override {
@@ -54,7 +54,7 @@ class ConnectionToWorker : public ::testing::Test {
     const test::TemporaryFolder leases;
     const std::optional<std::string> before = lease_directory_of_the_test();
     const FitOptions options;
-    const std::string name = name_of({options.gpu_memory_bytes, options.batch_size});
+    const std::string name = to_name({options.gpu_memory_bytes, options.batch_size});
     std::optional<WorkerSockets> sockets;
     Descriptor lock, listener;
     pid_t child = -1;
@@ -79,7 +79,7 @@ TEST_F(ConnectionToWorker, does_not_wait_for_a_process_that_is_stopped) {
     EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(int(reply_s) / 2));
 }
 
-// As while it opens its GPU. The first connection is older than its hold on the socket.
+// As while the worker opens its GPU. The first connection is older than its hold on the socket.
 TEST_F(ConnectionToWorker, does_not_wait_for_the_greeting_of_a_process_that_is_stopped) {
     start_child([] { return Connection(); });
     for (int k = 0; k < 2; ++k) {

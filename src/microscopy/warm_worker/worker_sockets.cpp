@@ -27,16 +27,16 @@ namespace glint::warm_worker {
 namespace {
 
 constexpr std::string_view socket_ending = ".socket", lock_ending = ".lock";
-constexpr std::size_t most_names = 256;
+constexpr std::size_t max_names = 256;
 
-/// FNV-1a. Collisions cost a greeting: the worker is of another build, or has another lease.
+/// Returns the FNV-1a hash. A collision only costs a greeting, which shows that the worker has another build or lease.
 std::uint64_t hash_of(std::string_view text) {
     std::uint64_t hash = 0xcbf29ce484222325;
     for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
     return hash;
 }
 
-/// The variables by which the driver, its loader and glint choose and limit GPUs.
+/// Returns the variables by which the driver, its loader and glint choose and limit GPUs.
 std::string gpu_variables() {
     std::vector<std::string> found;
     for (char** variable = environ; variable && *variable; ++variable) {
@@ -53,7 +53,7 @@ std::string gpu_variables() {
 std::optional<sockaddr_un> address_of(int folder, const std::string& name) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
-    // By the descriptor: the folder that was looked at, and a path of any length.
+    // Uses the descriptor, so that the folder is the one that was checked, and the path may have any length.
     const std::string path = fmt::format("/proc/self/fd/{}/{}{}", folder, name, socket_ending);
     if (path.size() >= sizeof address.sun_path) return {};
     path.copy(address.sun_path, path.size());
@@ -64,10 +64,11 @@ Descriptor new_socket() { return Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | S
 
 }  // namespace
 
-std::string name_of(const WorkerSettings& settings) {
+std::string to_name(const WorkerSettings& settings) {
     std::string all = fmt::format("{}\n{}\n{}\n{}\n", build_identity(), settings.gpu_memory_bytes, settings.batch_size,
                                   gpu::pid_namespace());
-    for (const PsfModel model : psf_models()) all += std::string(name_of(model)) + '\n';  // programs may have more
+    // programs may have additional models
+    for (const PsfModel model : psf_models()) all += std::string(to_name(model)) + '\n';
     all += environment::isa() + '\n';
     return fmt::format("{:016x}", hash_of(all + gpu::content_of("/proc/self/cgroup") + gpu_variables()));
 }
@@ -88,7 +89,7 @@ Connection WorkerSockets::connect(const std::string& name) const {
     return connection.own_peer() ? std::move(connection) : Connection();
 }
 
-// The file may have been removed, by a worker that ended, between opening and locking it: a lock on it would protect
+// Between opening and locking the file, a worker that ended may have removed it. A lock on that file would protect
 // nothing.
 Descriptor WorkerSockets::lock(const std::string& name) const {
     const std::string file_name = name + std::string(lock_ending);
@@ -110,13 +111,13 @@ Descriptor WorkerSockets::listen(const std::string& name) const {
     const std::string file_name = name + std::string(socket_ending);
     if (::unlinkat(folder_.get(), file_name.c_str(), 0) != 0 && errno != ENOENT) return {};
     if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0 ||
-        ::listen(socket.get(), most_waiting) != 0)
+        ::listen(socket.get(), max_waiting) != 0)
         return {};
     return socket;
 }
 
 void WorkerSockets::remove(const std::string& name) const {
-    // A file that stays does no harm: the next worker of that name replaces it.
+    // A remaining file does no harm: the next worker of that name replaces it.
     (void)::unlinkat(folder_.get(), (name + std::string(socket_ending)).c_str(), 0);
     (void)::unlinkat(folder_.get(), (name + std::string(lock_ending)).c_str(), 0);
 }
@@ -131,7 +132,7 @@ std::vector<std::string> WorkerSockets::names() const {
     }
     while (const dirent* entry = ::readdir(listing)) {
         std::string_view name = entry->d_name;
-        if (!name.ends_with(socket_ending) || found.size() == most_names) continue;
+        if (!name.ends_with(socket_ending) || found.size() == max_names) continue;
         name.remove_suffix(socket_ending.size());
         found.emplace_back(name);
     }

@@ -1,9 +1,9 @@
-// The sockets where a user's warm workers and their clients meet, in a folder of the lease directory that only this
+// The sockets at which a user's warm workers and their clients meet, in a folder of the lease directory that only this
 // user can enter.
 //
-// The client that starts a worker creates the socket, so that others can queue there immediately, and hands it over.
-// For each name there is a lock, which the worker inherits and holds for its life: its owner may create the socket
-// again.
+// The client that starts a worker creates the socket and passes it to the worker, so that other clients can queue there
+// immediately. For each name there is a lock, which the worker inherits and holds while it runs. Only the lock's owner
+// may create the socket again.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -18,31 +18,32 @@
 
 namespace glint::warm_worker {
 
-constexpr int most_waiting = 1024;  ///< clients that a worker has not accepted yet
+constexpr int max_waiting = 1024;  ///< clients that a worker has not accepted yet
 
-/// A socket's name, of all that decides which GPU a program gets and what it does there: the build, the settings, the
-/// variables of the environment, the instruction set, the control group (batch jobs and sessions are accounted by it)
-/// and the pid namespace.
-std::string name_of(const WorkerSettings& settings);
+/// Returns a socket's name, which depends on everything that decides which GPU a program gets and what it does there:
+/// - the build, the settings and the instruction set,
+/// - the environment variables,
+/// - the control group (batch jobs and sessions are accounted by it) and the pid namespace.
+std::string to_name(const WorkerSettings& settings);
 
 using gpu::lease::IfMissing;
 
 class WorkerSockets {
   public:
-    /// Opens the folder `worker.UID` in the lease directory, or the one of a random name. See why_not().
+    /// Opens the folder `worker.UID` in the lease directory, or the one with a random name. See why_not().
     explicit WorkerSockets(const std::string& lease_directory, IfMissing if_missing = IfMissing::create);
-    /// Why it cannot be used: not there, or not this user's alone. Empty: it can.
+    /// Returns why the folder cannot be used: missing, or accessible to others. Empty if it can be used.
     const std::string& why_not() const { return why_not_; }
 
-    /// A connection to whoever listens there, if that is a process of this user. Never waits.
+    /// Returns a connection to the process that listens there, if it belongs to this user. Never waits.
     Connection connect(const std::string& name) const;
-    /// Returns the right to start a worker of this name; none while one is running.
+    /// Returns the right to start a worker of this name; an empty descriptor while one is running.
     Descriptor lock(const std::string& name) const;
-    /// Creates the socket, and replaces one that a worker left. For the owner of the lock.
+    /// Creates the socket, and replaces one that a worker left behind. Only for the owner of the lock.
     Descriptor listen(const std::string& name) const;
-    /// Removes socket and lock. For the owner of the lock, who lets go of it afterwards.
+    /// Removes socket and lock. Only for the owner of the lock, who must release it afterwards.
     void remove(const std::string& name) const;
-    /// Returns the names of all sockets, also those that dead workers have left.
+    /// Returns the names of all sockets, including those left by dead workers.
     std::vector<std::string> names() const;
 
   private:

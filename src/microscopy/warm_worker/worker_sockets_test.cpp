@@ -1,4 +1,4 @@
-// Where workers and clients meet, and what else may be found there.
+// Sockets at which workers and clients meet, and other files at their paths.
 // SPDX-License-Identifier: MIT
 #include "warm_worker/worker_sockets.hpp"
 
@@ -98,10 +98,10 @@ TEST_F(WorkerSocketsInFolder, one_at_a_time_has_the_lock) {
     EXPECT_TRUE(sockets.lock("a"));
 }
 
-// What a worker that was killed, or somebody's mistake, has left is replaced, and no link is followed.
+// A file left by a killed worker or by mistake is replaced, and no link is followed.
 TEST_F(WorkerSocketsInFolder, what_is_in_the_sockets_place_is_replaced) {
     const WorkerSockets sockets(leases.path());
-    ASSERT_TRUE(sockets.listen("a"));  // and closes at once
+    ASSERT_TRUE(sockets.listen("a"));  // and closes immediately
     EXPECT_FALSE(sockets.connect("a"));
     const Descriptor again = sockets.listen("a");
     EXPECT_TRUE(sockets.connect("a"));
@@ -119,17 +119,17 @@ TEST_F(WorkerSocketsInFolder, what_is_in_the_sockets_place_is_replaced) {
 }
 
 TEST_F(WorkerSocketsInFolder, the_name_tells_apart_what_may_not_meet) {
-    const std::string usual = name_of({1 << 30, 0});
-    EXPECT_EQ(name_of({1 << 30, 0}), usual);
-    EXPECT_NE(name_of({1 << 29, 0}), usual);
-    EXPECT_NE(name_of({1 << 30, 64}), usual);
+    const std::string usual = to_name({1 << 30, 0});
+    EXPECT_EQ(to_name({1 << 30, 0}), usual);
+    EXPECT_NE(to_name({1 << 29, 0}), usual);
+    EXPECT_NE(to_name({1 << 30, 64}), usual);
     for (const auto& [variable, other] : {std::pair{"CUDA_VISIBLE_DEVICES", "17"}, {"GLINT_ISA", "sse2"}}) {
         const char* before = std::getenv(variable);
         const std::string was = before ? before : "";
         ::setenv(variable, other, 1);
-        EXPECT_NE(name_of({1 << 30, 0}), usual) << variable;
+        EXPECT_NE(to_name({1 << 30, 0}), usual) << variable;
         before ? ::setenv(variable, was.c_str(), 1) : ::unsetenv(variable);
-        EXPECT_EQ(name_of({1 << 30, 0}), usual);
+        EXPECT_EQ(to_name({1 << 30, 0}), usual);
     }
 }
 

@@ -26,7 +26,7 @@ KnownGain known_gain(const GivenGain& given, bool has_gain) {
                                          : KnownGain::none;
 }
 
-/// The scalar gain that a source beside the file gives.
+/// Uses a scalar gain that the user gave instead of the file.
 void take_given(const GivenGain& given, CameraFile& out) {
     if (given.instead)
         out.camera.gain_e_per_adu.scalar = float(*given.instead), out.has_gain = true;
@@ -71,7 +71,7 @@ class CameraReader {
         if (const auto text = toml_.text("gain_unit")) {
             const auto unit = parse_gain_unit(*text);
             if (!unit) toml_.refuse("gain_unit", "must be \"e-/ADU\" or \"ADU/e-\"");
-            if (!gain_unit_) gain_unit_ = unit;  // the command line's wins
+            if (!gain_unit_) gain_unit_ = unit;  // the unit on the command line takes precedence
         }
         if (const auto offset = scalar("offset", -1e6, 1e6))
             camera.offset_adu.scalar = float(*offset), out_.has_offset = true;
@@ -95,7 +95,7 @@ class CameraReader {
         return toml_.number(key, low, high);
     }
 
-    /// The files that keys name, a map each.
+    /// Returns the files that keys name, with one map each.
     std::vector<std::pair<std::string, fs::path>> named_maps() const {
         std::vector<std::pair<std::string, fs::path>> files;
         for (const char* key : map_keys) {
@@ -170,7 +170,7 @@ class CameraReader {
     CameraFile out_;
 };
 
-/// A file of maps, or ACCeNT's folder.
+/// Reads a file of maps, or a folder written by ACCeNT.
 CameraFile read_maps_alone(const fs::path& path, const GivenGain& given, std::optional<GainUnit> gain_unit,
                            std::optional<double> exposure_ms) {
     CameraFile out;

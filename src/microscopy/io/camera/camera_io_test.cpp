@@ -1,4 +1,4 @@
-// camera.toml, camera maps and calibrations: what they say, and what they must not.
+// camera.toml, camera maps and calibrations: valid contents and rejected ones.
 // SPDX-License-Identifier: MIT
 #include "glint/camera_io.hpp"
 
@@ -77,7 +77,7 @@ TEST(CameraIo, the_documented_example_is_read) {
     EXPECT_EQ(file.pixel_size_nm, 100);
 }
 
-TEST(CameraIo, what_is_not_said_is_not_invented) {
+TEST(CameraIo, missing_values_are_not_invented) {
     TemporaryFolder folder;
     const CameraFile file = read_camera(folder.write("camera.toml", "readnoise = 1.5\n"));
     EXPECT_FALSE(file.has_offset);
@@ -166,7 +166,7 @@ TEST(CameraIo, toml_with_maps_beside_it) {
     EXPECT_HAS(message_of(folder.write("nomaps.toml", "maps = \"missing.hdf5\"\n")), "missing.hdf5");
 }
 
-// The noise is measured in ADU, so it has as many electrons as the gain says that counts.
+// The noise is measured in ADU, so its value in electrons depends on the gain.
 TEST(CameraIo, noise_in_adu_follows_a_gain_that_is_given) {
     TemporaryFolder folder;
     add_map(folder / "maps.hdf5", "offset", offsets);
@@ -182,7 +182,7 @@ TEST(CameraIo, noise_in_adu_follows_a_gain_that_is_given) {
     }
     EXPECT_EQ(read_camera(toml, {{}, 7.0}).camera.readnoise_e.map, own.camera.readnoise_e.map);
     std::filesystem::remove(folder / "maps.hdf5");
-    add_map(folder / "maps.hdf5", "readvar", variances);  // which nobody could turn into electrons alone
+    add_map(folder / "maps.hdf5", "readvar", variances);  // cannot be converted to electrons without a gain
     const CameraFile other = read_camera(toml, {{}, 7.0});
     EXPECT_FALSE(other.has_gain);
     EXPECT_FLOAT_EQ(other.camera.readnoise_e.map[0], std::sqrt(variances[0]) * 7);
@@ -234,7 +234,7 @@ TEST(CameraIo, maps_that_cannot_be) {
     EXPECT_HAS(message_of(folder.write("camera.toml", "maps = \"e.hdf5\"\ngain_unit = \"ADU/e-\"\n")), "contradicts");
 }
 
-// HDF5 takes the memory that a text of variable length claims, and copies what its heap claims.
+// HDF5 allocates the memory that a text of variable length claims, and copies as much as its heap claims.
 TEST(CameraIo, units_that_claim_to_be_longer_than_they_are) {
     TemporaryFolder folder;
     const std::string unit(4321, 'e');
@@ -350,7 +350,7 @@ TEST(CameraIo, measured_maps_of_a_real_camera) {
     std::vector<float> variance;
     for (float noise : right.camera.readnoise_e.map) variance.push_back(noise * noise);
     std::nth_element(variance.begin(), variance.begin() + 245000, variance.end());
-    EXPECT_NEAR(variance[245000], 5.4, 0.1);  // the median that its makers measured
+    EXPECT_NEAR(variance[245000], 5.4, 0.1);  // the median measured by the authors of the maps
     const CameraFile wrong = read_camera(folder.write("b.toml", maps));
     EXPECT_EQ(camera_warnings(wrong.camera).size(), 1u);
 }
@@ -376,7 +376,7 @@ TEST(CameraIo, calibration_reads_back_to_the_last_digit) {
     EXPECT_EQ(out.pixel_size_nm, in.pixel_size_nm);
 }
 
-// Up to 15 digits: of more, the last one may change with the unit.
+// Up to 15 digits: with more, the conversion of units may change the last digit.
 TEST(CameraIo, a_calibration_that_was_read_is_written_with_the_same_bytes) {
     TemporaryFolder folder;
     std::mt19937_64 random(1);

@@ -1,4 +1,4 @@
-// Reads maps from the files of others, each checked before its values take memory.
+// Reads maps from files of other programs. Each is checked before memory is allocated for its values.
 // SPDX-License-Identifier: MIT
 #include "io/camera/maps.hpp"
 
@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr std::uint64_t largest_map_edge_px = 32768;
-// More than any camera has; a small file of compressed zeros may claim any number.
+// More than any camera has. A small file of compressed zeros may claim any number of pixels.
 constexpr std::uint64_t max_map_pixels = std::uint64_t(1) << 26;
 
 template <class Size>
@@ -35,7 +35,7 @@ void check_map_shape(const std::string& file, const std::string& name, const std
         refuse(fmt::format("has {}x{} pixels, more than the limit of {}", shape[1], shape[0], max_map_pixels));
 }
 
-/// Column after column becomes row after row.
+/// Converts column-major to row-major order.
 std::vector<float> rows_of(const std::vector<float>& columns, std::size_t height, std::size_t width) {
     std::vector<float> rows(columns.size());
     for (std::size_t y = 0; y < height; ++y)
@@ -43,7 +43,7 @@ std::vector<float> rows_of(const std::vector<float>& columns, std::size_t height
     return rows;
 }
 
-/// A movie's only frame.
+/// Returns the only frame of a movie.
 StoredMap map_of_frame(Movie& movie, const std::string& name) {
     const MovieInfo& info = movie.info();
     StoredMap map{name, std::uint64_t(info.height), std::uint64_t(info.width), {}, {}};
@@ -67,7 +67,7 @@ const Names& hdf5_names_of(const std::string& quantity) {
     return names.at(quantity);
 }
 
-/// ccd...: INSPR and others after Huang et al.; ...map, mean: SMAP.
+/// "ccd...": INSPR and other programs that follow Huang et al.; "...map" and "mean": SMAP.
 const Names& mat_names_of(const std::string& quantity) {
     static const std::map<std::string, Names> names{{"offset", {"offset", "ccdoffset", "offsetmap", "mean"}},
                                                     {"gain", {"gain", "gainmap"}},
@@ -117,7 +117,7 @@ class Hdf5Maps : public MapSource {
     hdf5::Handle file_;
 };
 
-/// Of version 5 to 7, or 7.3, which is HDF5 with the dimensions in reverse order.
+/// Reads .mat files of version 5 to 7, and of version 7.3, which is HDF5 with the dimensions in reverse order.
 class MatMaps : public MapSource {
   public:
     explicit MatMaps(const fs::path& path) : path_(path) {

@@ -1,4 +1,4 @@
-// Maps in files of their own, which camera.toml names.
+// Maps in separate files, which camera.toml names.
 // SPDX-License-Identifier: MIT
 #include "io/camera/maps.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 
 const std::vector<float> offsets = {100, 101, 102, 103, 104, 105};
 
-/// A 2-D .npy file of `type`, its values as bytes.
+/// Returns a 2-D .npy file of `type`, with its values given as bytes.
 std::string npy(const std::string& type, const std::string& shape, const std::string& bytes, bool fortran = false) {
     std::string header =
         "{'descr': '" + type + "', 'fortran_order': " + (fortran ? "True" : "False") + ", 'shape': " + shape + ", }\n";
@@ -40,7 +40,7 @@ TEST(CameraMaps, a_map_in_a_file_of_its_own) {
     EXPECT_EQ(file.camera.sensor_width, 3);
     EXPECT_EQ(file.camera.sensor_height, 2);
     EXPECT_EQ(file.camera.offset_adu.map, offsets);
-    // Column after column in the file.
+    // The file is in column-major order.
     EXPECT_EQ(file.camera.gain_e_per_adu.map, (std::vector<float>{0.5f, 0.5f, 0.5f, 0.25f, 0.5f, 0.5f}));
     EXPECT_EQ(file.camera.readnoise_e.map, (std::vector<float>{2, 1, 1, 1, 1, 1}));
     EXPECT_TRUE(file.has_offset && file.has_gain);

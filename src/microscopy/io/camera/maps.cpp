@@ -114,7 +114,7 @@ void take_gain(Map gain, const StatedGainUnit& stated, const MapsFile& file, Cam
     camera.gain_e_per_adu.map = std::move(gain.values);
 }
 
-/// Noise in e- rms from a map in e- or ADU, of the noise or of its square.
+/// Sets the noise in e- rms from a map of the noise or of its square, in e- or ADU.
 void take_noise(Map map, bool squared, bool in_adu, const MapsFile& file, bool gain_known, Camera& camera) {
     file.require(map, is_not_negative, "0 or greater");
     if (in_adu && !gain_known)

@@ -45,7 +45,7 @@ class PicassoCamera {
             out.camera.offset_adu.scalar = float(*adu), out.has_offset = true;
         if (const auto em_gain = number("Gain", 1, 1e5)) out.camera.em_gain = *em_gain;
         if (out.camera.em_gain != 1) out.camera.kind = CameraKind::EMCCD;
-        // Else this names where Micro-Manager's metadata have it.
+        // If there is no "Gain", this key names the property of Micro-Manager's metadata that contains it.
         out.has_em_register = !is_there("Gain") && is_there("Gain Property Name");
         if (const YAML::Node level = chosen(settings); level) {
             out.camera.gain_e_per_adu.scalar = float(value_of(level, "Sensitivity", 1e-6, 1e6));
@@ -80,7 +80,7 @@ class PicassoCamera {
         return value_of(camera_[key], key, low, high);
     }
 
-    /// What a level of the sensitivity depends on.
+    /// Returns the name of the setting on which a level of the sensitivity depends.
     std::string category(std::size_t level) const {
         const YAML::Node categories = camera_["Sensitivity Categories"];
         if (!categories || !categories.IsSequence() || level >= categories.size() || !categories[level].IsScalar())
@@ -88,8 +88,8 @@ class PicassoCamera {
         return categories[level].Scalar();
     }
 
-    /// Descends the levels of the sensitivity and removes from `settings` those that choose; undefined if there is
-    /// none.
+    /// Descends the levels of the sensitivity, and removes the settings that select a level from `settings`. Undefined
+    /// if there is none.
     YAML::Node chosen(std::vector<std::string>& settings) const {
         const YAML::Node sensitivity = camera_["Sensitivity"];
         if (!sensitivity || sensitivity.IsNull()) return YAML::Node(YAML::NodeType::Undefined);

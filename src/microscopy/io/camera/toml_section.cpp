@@ -28,7 +28,7 @@ std::optional<TomlKind> kind_by_keys(const toml::table& table) {
     return std::nullopt;
 }
 
-const char* name_of(TomlKind kind) {
+const char* to_name(TomlKind kind) {
     return kind == TomlKind::camera ? "a camera" : kind == TomlKind::calibration ? "a calibration" : "a recipe";
 }
 
@@ -46,7 +46,8 @@ std::string place(const fs::path& path, const toml::source_region& source) {
     return fmt::format("{}:{}:{}", path.string(), source.begin.line, source.begin.column);
 }
 
-/// The parser is recursive, and every dot of a key nests a table; only values have a limit of their own.
+/// Returns true if a key has too many dots. The parser is recursive and nests a table for every dot, but limits only
+/// the nesting of values.
 bool has_endless_key(std::string_view text) {
     int dots = 0;
     for (std::size_t k = 0; k < text.size(); ++k) {
@@ -75,7 +76,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string suggestion(std::string_view key, const std::vector<std::string_view>& known) {
-    const std::string_view start = key.substr(0, 60);  // a longer one resembles nothing
+    const std::string_view start = key.substr(0, 60);  // a longer key resembles no known one
     const auto nearest = std::min_element(known.begin(), known.end(), [&](std::string_view a, std::string_view b) {
         return edit_distance(start, a) < edit_distance(start, b);
     });
@@ -93,8 +94,8 @@ void require_toml_kind(const toml::table& table, const std::filesystem::path& pa
             "{} has a header [camera], as in recipes of glint run: leave this line out, a camera's keys need none",
             path.string()));
     if (kind && *kind != wanted)
-        throw InputError(fmt::format("{} is {} and not {}: give it with {}", path.string(), name_of(*kind),
-                                     name_of(wanted), way_out(*kind)));
+        throw InputError(fmt::format("{} is {} and not {}: give it with {}", path.string(), to_name(*kind),
+                                     to_name(wanted), way_out(*kind)));
 }
 
 toml::table parse_toml(const fs::path& path) {

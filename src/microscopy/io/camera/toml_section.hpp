@@ -1,4 +1,4 @@
-// Values from a TOML file, each checked, each error with its line and column.
+// Reads values from a TOML file and checks them. Each error names its line and column.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,11 +12,11 @@
 
 namespace glint {
 
-/// Which of glint's TOML files one is.
+/// The kinds of glint's TOML files.
 enum class TomlKind { camera, calibration, recipe };
 
-/// Throws InputError for a file with the keys of another kind than `wanted`. Names its kind, and the option to give
-/// it by.
+/// Throws InputError for a file with the keys of another kind than `wanted`. The message names its kind, and the option
+/// for such files.
 void require_toml_kind(const toml::table& table, const std::filesystem::path& path, TomlKind wanted);
 
 /// Parses a file of at most 1 MiB. Throws InputError with line and column.
@@ -24,7 +24,7 @@ toml::table parse_toml(const std::filesystem::path& path);
 /// Parses `text`; errors call it `name`.
 toml::table parse_toml(std::string_view text, const std::filesystem::path& name);
 
-/// A table of which only the keys asked for are allowed.
+/// A table that may contain only the known keys.
 class TomlSection {
   public:
     /// Throws InputError for a key that is not in `known`, naming the nearest.
@@ -35,7 +35,8 @@ class TomlSection {
     /// A finite number within [low, high], integer or not.
     std::optional<double> number(std::string_view key, double low, double high) const;
     double required_number(std::string_view key, double low, double high) const;
-    /// From `low` to `high`: two numbers in brackets, the first no larger than the second; or one, which is both.
+    /// Returns a range within `low` to `high`: two numbers in brackets, the first no larger than the second, or a
+    /// single number for both.
     std::optional<std::pair<double, double>> range(std::string_view key, double low, double high) const;
     std::optional<bool> yes_or_no(std::string_view key) const;
     std::optional<std::string> text(std::string_view key) const;

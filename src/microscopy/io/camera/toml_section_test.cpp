@@ -1,4 +1,4 @@
-// TOML files that are given in another one's place.
+// TOML files given where another kind is expected.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

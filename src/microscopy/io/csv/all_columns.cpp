@@ -1,4 +1,4 @@
-// Every column of Localizations under its name and unit, in its own units, so that nothing is rounded.
+// Every column of Localizations under its name and in its own unit, so that no value is rounded.
 // SPDX-License-Identifier: MIT
 #include "io/csv/columns.hpp"
 #include "io/localization_formats.hpp"
@@ -27,14 +27,15 @@ std::string header_of(const LocalizationColumn& column) {
     return column.unit.empty() ? std::string(column.name) : fmt::format("{} [{}]", column.name, column.unit);
 }
 
-/// Whether a column has that header; an extra column of that name would be read as this one.
+/// Returns true if a column has that header. An extra column of that name would be read as this column.
 bool is_own_header(const std::string& header) {
     if (header == "frame" || header == "iterations" || header == "status") return true;
     return std::any_of(localization_columns().begin(), localization_columns().end(),
                        [&](const LocalizationColumn& column) { return header == header_of(column); });
 }
 
-/// Whether the extra column's name leads back to it. The builder also knows an older name of log_likelihood.
+/// Returns true if a reader maps the extra column's name back to it. The builder also knows an older name of
+/// log_likelihood.
 bool has_place(const std::string& name) {
     if (name == "likelihood" || is_own_header(name)) return false;
     const auto is_name = [&](const LocalizationColumn& column) { return name == column.name; };
@@ -67,7 +68,7 @@ std::string comments_of(const fs::path& path, const L& like, const Warn& warn) {
                                    first_line_begins, movie_begins, movie.dump());
     std::size_t too_long = 0;
     for (const std::string& step : like.history) {
-        const std::string list = to_json({step});  // "[{...}]", or "[]" for what is no mapping
+        const std::string list = to_json({step});  // "[{...}]", or "[]" if the step is not a mapping
         if (list.size() <= 2 || list.size() >= largest_metadata_bytes - step_begins.size())
             ++too_long;
         else
@@ -97,7 +98,7 @@ void add_comment(std::string_view line, L& about) {
             about.history.push_back(std::move(step));
     }
     if (!line.starts_with(movie_begins)) return;
-    constexpr std::size_t longest = 4096;  // four numbers
+    constexpr std::size_t longest = 4096;  // the line contains only four numbers
     if (line.size() > longest) return;
     const SortedJson movie = SortedJson::parse(line.substr(movie_begins.size()), nullptr, false);
     if (!movie.is_object()) return;

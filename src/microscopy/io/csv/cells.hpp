@@ -26,14 +26,14 @@ struct CellColumn {
 /// Appends a cell in quotes, with its own quotes doubled and line ends replaced by blanks.
 void append_quoted(const std::string& cell, std::string& to);
 
-/// Whether a header comes back from a file as it was: not empty, no line ends, no blanks at its ends.
+/// Returns true if a header is unchanged after writing and reading: not empty, no line ends, no blanks at its ends.
 bool survives_as_header(const std::string& name);
 
 /// Writes `columns`. `first_lines`: whole lines in front of the header, comments for example.
 FormatWriter write_cells(const std::filesystem::path& path, std::vector<CellColumn> columns,
                          const std::string& first_lines, const Target& target);
 
-/// The columns of `like.extra`, under their names.
+/// Returns a column of `like.extra` under its name.
 CellColumn copied_column(const Localizations& like, const std::string& name);
 
 }  // namespace glint

@@ -111,7 +111,7 @@ bool is_photons(std::string unit) {
     return false;
 }
 
-/// Fills scale and shift; true when the pixel size had to be known. A column without a unit is in nm.
+/// Sets scale and shift. Returns true if the pixel size was needed. A column without a unit is in nm.
 bool convert(CsvColumn& column, Kind kind, const NameAndUnit& header, double pixel_size_nm, const std::string& file) {
     const auto refuse = [&](const char* what) {
         throw InputError(fmt::format("{}: the unit of column \"{}\" is not understood: {}", file, column.header, what));
@@ -129,7 +129,7 @@ bool convert(CsvColumn& column, Kind kind, const NameAndUnit& header, double pix
     return !in_pixels;
 }
 
-/// `cell`: what the header says, or a name with a unit that the user gave for it.
+/// `cell`: a header of the file, or a name with a unit that the user gave for it.
 CsvColumn describe(std::string_view cell, std::string_view in_file, double pixel_size_nm, const std::string& file,
                    CsvHeader& header) {
     CsvColumn column;
@@ -158,7 +158,7 @@ bool all_numbers(const std::vector<std::string_view>& cells) {
                        [&](std::string_view cell) { return !cell.empty() && parse_cell_with_comma(cell, value); });
 }
 
-/// Picasso's table exported as text: its names, its conventions.
+/// Picasso's table exported as text, with its names and conventions.
 CsvHeader picasso_header(const std::vector<std::string>& cells) {
     CsvHeader header;
     header.first_frame = 0;
@@ -198,7 +198,7 @@ CsvHeader smap_header(const std::vector<std::string>& names, const std::vector<s
     return header;
 }
 
-/// Which number the first frame has, if a program is known that writes such names.
+/// Sets the number of the first frame, if the names show which program wrote them.
 void recognise_program(const std::vector<std::string_view>& cells, CsvHeader& header) {
     std::vector<std::string> names;
     for (const std::string_view cell : cells) names.push_back(lower(cell));
@@ -216,7 +216,7 @@ void recognise_program(const std::vector<std::string_view>& cells, CsvHeader& he
     header.first_frame = oni || glint ? 0 : 1;
 }
 
-/// Lengths are often there in nm and in px: the former count.
+/// Lengths often occur in nm and in px; those in nm are kept.
 void drop_pixels_beside_lengths(CsvHeader& header) {
     for (CsvColumn& column : header.columns) {
         const bool is_twice =
@@ -240,7 +240,8 @@ void drop_sigma_beside_both(CsvHeader& header) {
             column.names = has_x ? std::vector<std::string>{} : std::vector<std::string>{"sx"};
 }
 
-/// The header with the names and units that the user gave. A column that a given one replaces is passed over: "id".
+/// Returns the header with the user's names and units. Skips columns that a column of the user's replaces, such as
+/// "id".
 std::vector<std::string> renamed(const std::vector<std::string_view>& cells,
                                  const std::map<std::string, std::string>& columns, const std::string& file) {
     std::vector<std::string> names(cells.begin(), cells.end());
@@ -309,7 +310,7 @@ CsvHeader understand_header(const std::vector<std::string_view>& cells, double p
     for (std::size_t k = 0; k < cells.size(); ++k)
         header.columns.push_back(describe(names[k], cells[k], pixel_size_nm, file, header));
     if (std::find(names.begin(), names.end(), "frame") !=
-        names.end())  // DECODE's name means it where nothing else does
+        names.end())  // frame_ix, DECODE's name of the frame, is then an unknown column
         for (CsvColumn& column : header.columns)
             if (column.header == "frame_ix") column.names = {column.header}, column.known = false;
     recognise_program(cells, header);

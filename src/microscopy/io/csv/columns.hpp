@@ -1,4 +1,4 @@
-// What the header of a CSV of localizations calls its columns, in which units, from which origin.
+// The header of a CSV of localizations: names, units and origins of its columns.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace glint {
 
-/// One column of the file and the columns of the table that it fills (none: it is passed over).
+/// One column of the file and the columns of the table that it fills. If it fills none, it is skipped.
 struct CsvColumn {
     std::string header;              ///< as in the file
     std::vector<std::string> names;  ///< Picasso's names, or the header itself for an unknown column
@@ -19,10 +19,10 @@ struct CsvColumn {
     double scale = 1, shift = 0;     ///< table's value = file's value * scale + shift
     bool in_pixels = false;          ///< a length in camera pixels
     bool is_label = false;           ///< its cells are words, which are numbered
-    bool is_variance = false;        ///< the table has its square root
+    bool is_variance = false;        ///< the table contains its square root
 };
 
-/// How a user says what the columns of a table without a header are.
+/// Advice on how to name the columns of a table without a header.
 constexpr const char* columns_by_number =
     "`column=frame=1` `column=x [nm]=2` `column=y [nm]=3`, or write a header as the first line";
 
@@ -30,11 +30,11 @@ struct CsvHeader {
     std::vector<CsvColumn> columns;
     int first_frame = 1;
     bool is_first_frame_known = false;  ///< by the program that writes such headers
-    bool needs_pixel_size = false;      ///< lengths are in nm, which the table wants in px
-    bool is_data = false;               ///< the line was no header but the first row
+    bool needs_pixel_size = false;      ///< lengths are in nm, and the table needs them in px
+    bool is_data = false;               ///< the line was not a header but the first row
     bool from_centre = false;  ///< positions are measured from the first pixel's centre, not from its outer edge
     std::vector<std::string> not_photons;  ///< "intensity [au]": columns that are kept under their headers
-    std::vector<std::string> tell_apart;   ///< columns of channels
+    std::vector<std::string> tell_apart;   ///< columns that distinguish channels
     std::vector<std::string> idle;         ///< columns whose absence means the same as one value in all rows
 };
 
@@ -51,11 +51,11 @@ struct CsvHeader {
 CsvHeader understand_header(const std::vector<std::string_view>& cells, double pixel_size_nm, const std::string& file,
                             const std::map<std::string, std::string>& columns = {});
 
-/// Whether a file's first line is that of glint's own CSV, which holds every column of a table and the facts of its
-/// movie.
+/// Returns true if a file's first line is that of glint's own CSV, which contains every column of a table and the facts
+/// about its movie.
 bool begins_all_columns(std::string_view first_line);
 
-/// Adds what a comment says of the movie, or one step of its history, to `about`; leaves `about` alone for other lines.
+/// Adds a comment's fact about the movie, or its step of the history, to `about`. Ignores other lines.
 void add_comment(std::string_view line, Localizations& about);
 
 /// Understands a header such as "frame","x [px]","z [nm]","track". Values are as in Localizations: in px and nm, frames

@@ -92,7 +92,7 @@ TEST(Csv, utf16_is_named_with_its_remedy) {
                "`iconv -f UTF-16 -t UTF-8 a.csv");
 }
 
-TEST(Csv, without_a_header_is_a_guess_that_is_told_or_an_error) {
+TEST(Csv, without_a_header_is_a_guess_that_is_reported_or_an_error) {
     TemporaryFolder folder;
     Warnings warnings;
     const auto read = [&](const char* text, const TextConventions& conventions = {}) {
@@ -246,7 +246,7 @@ TEST(Csv, a_frame_number_beyond_those_that_count_from_1_is_refused) {
     EXPECT_HAS(message_of<InputError>([&] { read_localizations(path, {}, 100, from_0); }), "4294967294");
 }
 
-// h5py reads no table with a name that is no UTF-8.
+// h5py cannot read a table with a name that is not UTF-8.
 TEST(Csv, names_of_columns_in_latin1_become_utf8) {
     TemporaryFolder folder;
     Warnings warnings;

@@ -16,7 +16,8 @@
 namespace glint {
 namespace {
 
-constexpr std::size_t longest_line = std::size_t(1) << 20, least_at_once = 4096, most_at_once = std::size_t(1) << 22;
+constexpr std::size_t longest_line = std::size_t(1) << 20, min_chunk_bytes = 4096,
+                      max_chunk_bytes = std::size_t(1) << 22;
 
 std::string_view trimmed(std::string_view text) {
     const auto blank = [](char c) { return c == ' ' || c == '\t'; };
@@ -25,7 +26,7 @@ std::string_view trimmed(std::string_view text) {
     return text;
 }
 
-/// The cell that starts with the quote at `at`; moves `at` behind it.
+/// Returns the cell that starts with the quote at `at`, and moves `at` behind the cell.
 std::string quoted_cell(std::string_view line, std::size_t& at, char separator) {
     std::string cell;
     for (++at; at < line.size(); ++at) {
@@ -72,10 +73,9 @@ bool CsvLines::refill() {
     buffer_.erase(0, begin_);
     begin_ = 0;
     const std::size_t kept = buffer_.size();
-    // Reserves no more than is left: reserved bytes are zeroed first, also for small files and once more at the
-    // end.
+    // Reserves no more than the rest of the file, because reserved bytes are zeroed first.
     const std::uintmax_t left = bytes_ > read_ ? bytes_ - read_ : 0;
-    const auto most = std::size_t(std::clamp<std::uintmax_t>(left, least_at_once, most_at_once));
+    const auto most = std::size_t(std::clamp<std::uintmax_t>(left, min_chunk_bytes, max_chunk_bytes));
     buffer_.resize(kept + most);
     const std::size_t got = std::fread(buffer_.data() + kept, 1, most, file_.get());
     if (got == 0 && std::ferror(file_.get()))
@@ -106,11 +106,11 @@ bool CsvLines::next(std::string_view& line) {
 
 void CsvLines::next(std::vector<std::string_view>& lines, std::size_t most) {
     lines.clear();
-    std::string_view line;  // only the first may move the others
+    std::string_view line;  // reading on may move the buffer, so only the first line may do so
     while (lines.size() < most && (lines.empty() ? next(line) : next_in_buffer(line))) lines.push_back(line);
 }
 
-/// The next line, if all of it is in the buffer.
+/// Gets the next line, if it is completely in the buffer.
 bool CsvLines::next_in_buffer(std::string_view& line) {
     std::size_t end = buffer_.find(newline_, begin_);
     if (begin_ >= buffer_.size() || (end == std::string::npos && !at_end_)) return false;

@@ -12,13 +12,13 @@
 
 namespace glint {
 
-/// The lines of a file, without their ends (LF or CRLF). Throws InputError for a line above 1 MiB, longer than
-/// any table's.
+/// The lines of a file, without their ends (LF or CRLF). Throws InputError for a line longer than 1 MiB, which no table
+/// has.
 class CsvLines {
   public:
     explicit CsvLines(const std::filesystem::path& path);
 
-    /// The next line, valid until the next call; false at the end of the file.
+    /// Gets the next line, valid until the next call. Returns false at the end of the file.
     bool next(std::string_view& line);
 
     /// Returns the next lines, at most `most` and a few MiB in all; none at the end of the file. Valid until the
@@ -28,7 +28,7 @@ class CsvLines {
     /// Begins again at the first line. Throws InputError.
     void restart();
 
-    /// As the file was long when it was opened, and 0 beyond that.
+    /// Returns the bytes left, from the file's length when it was opened; 0 beyond that length.
     std::uintmax_t bytes_left() const { return bytes_ > taken_ ? bytes_ - taken_ : 0; }
 
     std::size_t number() const { return number_; }   ///< of the last line, from 1
@@ -46,9 +46,9 @@ class CsvLines {
     std::unique_ptr<std::FILE, Close> file_;
     std::size_t begin_ = 0, number_ = 0;
     std::uintmax_t bytes_ = 0, read_ = 0,
-                   taken_ = 0;  // of the file; of those, in the buffer so far, and taken as lines
+                   taken_ = 0;  // bytes of the file; bytes read into the buffer; bytes returned as lines
     bool terminated_ = true, at_end_ = false;
-    char newline_ = '\n';  // '\r' where a file's first bytes have no other
+    char newline_ = '\n';  // '\r' if the file's first bytes contain no '\n'
 };
 
 /// Returns the separator of a header's cells: the most frequent of commas, semicolons and tabs outside quotes and
@@ -60,12 +60,12 @@ char separator_of(std::string_view header);
 void split_csv(std::string_view line, std::vector<std::string_view>& cells, std::vector<std::string>& scratch,
                char separator = ',');
 
-/// A number, or NaN for an empty cell; false when it is neither.
+/// Parses a number, or NaN for an empty cell. Returns false if it is neither.
 bool parse_cell(std::string_view cell, double& value);
-/// The same where decimals may stand behind a comma, which separates no cells.
+/// Like parse_cell(), but with a decimal comma. For files whose cells are not separated by commas.
 bool parse_cell_with_comma(std::string_view cell, double& value);
 
-/// Whether it is digits alone, with or without a sign.
+/// Returns true for digits with or without a sign.
 bool is_whole_number(std::string_view cell);
 
 }  // namespace glint

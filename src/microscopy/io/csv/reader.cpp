@@ -1,4 +1,4 @@
-// Reads localizations and truth from CSV: lines in order, their numbers by all threads.
+// Reads localizations and truth from CSV: lines in order, with their numbers parsed by all threads.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
@@ -19,14 +19,14 @@ namespace glint {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::size_t most_columns = 1000, max_labels = 100;
+constexpr std::size_t max_columns = 1000, max_labels = 100;
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
 /// A column of the file with the builder's columns that it fills.
 struct Target {
     const CsvColumn* column;
     std::vector<int> to;
-    bool is_whole = true;  ///< every cell so far: digits alone
+    bool is_whole = true;  ///< every cell so far contains only digits
 };
 
 /// A line that is a row.
@@ -35,7 +35,7 @@ struct CsvRow {
     std::size_t number;  ///< of the line
 };
 
-/// What some rows of a block, parsed by one thread, say beside their numbers.
+/// Findings of one thread about some rows of a block, in addition to their numbers.
 struct CsvFindings {
     struct Text {
         bool is_there = false;
@@ -43,9 +43,9 @@ struct CsvFindings {
         std::size_t line = 0;
     };
     Text comma;                  ///< the first number with a decimal comma
-    std::vector<char> has_real;  ///< a column: a cell that is not digits alone
-    std::vector<Text> text;      ///< a column that may hold none: the first cell that is no number
-    std::string error;           ///< of the first row that is none; nothing after it was parsed
+    std::vector<char> has_real;  ///< per column: a cell contains more than digits
+    std::vector<Text> text;      ///< per column that may contain text: the first cell that is not a number
+    std::string error;           ///< of the first invalid row; parsing ended there
     std::vector<std::string_view> cells;
     std::vector<std::string> scratch;
 };
@@ -63,9 +63,9 @@ class CsvTable : public TableFile {
             separator_ = separator_of(quoted_header_);
             split_csv(quoted_header_, cells_, scratch_, separator_);
         }
-        if (cells_.size() > most_columns)
+        if (cells_.size() > max_columns)
             throw InputError(
-                fmt::format("{} has {} columns, more than the limit of {}", name_, cells_.size(), most_columns));
+                fmt::format("{} has {} columns, more than the limit of {}", name_, cells_.size(), max_columns));
         const bool is_header_terminated = lines_.terminated();
         header_ = understand(pixel_size_nm, text);
         if (header_.is_data && text.columns.empty()) tell_guess();
@@ -104,11 +104,11 @@ class CsvTable : public TableFile {
     }
 
   private:
-    /// The columns by the format's names and the user's, of which the latter count.
+    /// Returns the columns by the format's and the user's names; the user's have precedence.
     CsvHeader layout_header(double pixel_size_nm, const TextConventions& text) {
-        if (layout_.headers.size() > most_columns)
+        if (layout_.headers.size() > max_columns)
             throw InputError(fmt::format("{} has {} columns, more than the limit of {}", name_, layout_.headers.size(),
-                                         most_columns));
+                                         max_columns));
         std::map<std::string, std::string> columns = text.columns;
         for (const auto& [name, header] : layout_.columns) {
             const auto is_given = [&, &known = header](const auto& given) { return given.second == known; };
@@ -159,7 +159,7 @@ class CsvTable : public TableFile {
         restart();
     }
 
-    /// Behind so many lines.
+    /// Restarts the file and skips so many lines.
     void restart_at(std::size_t lines) {
         lines_.restart();
         has_ended_ = false;
@@ -203,7 +203,7 @@ class CsvTable : public TableFile {
         return line;
     }
 
-    /// A header that is guessed may make frames of positions, so it is said with the first row's values.
+    /// A guessed header may interpret positions as frames, so it is reported with the first row's values.
     void tell_guess() {
         std::string text;
         for (std::size_t k = 0; k < cells_.size(); ++k)
@@ -216,7 +216,7 @@ class CsvTable : public TableFile {
                 name_, text, columns_by_number));
     }
 
-    /// Whether a comment is a header: a list of columns with a frame.
+    /// Returns true if a comment is a header: a list of columns with a frame.
     bool names_columns(std::string_view comment) {
         comment.remove_prefix(std::min(comment.find_first_not_of("#%/ \t"), comment.size()));
         split_csv(comment, cells_, scratch_, separator_of(comment));
@@ -225,7 +225,7 @@ class CsvTable : public TableFile {
                });
     }
 
-    /// Texts that are known by their first lines, and not read.
+    /// Rejects texts of other programs that are recognised by their first lines.
     void refuse_programs(std::string_view line) {
         const auto refuse = [&](const char* program, const char* remedy) {
             throw InputError(
@@ -260,7 +260,7 @@ class CsvTable : public TableFile {
         return decode_header({names.begin(), names.end()}, decode_, uses_sig);
     }
 
-    /// Whether the first row after the header has a number in a column.
+    /// Returns true if the first row after the header has a number in one of the columns.
     bool first_row_has(const std::vector<std::string>& names, const char* name) {
         const auto column = std::size_t(std::find(names.begin(), names.end(), name) - names.begin());
         restart_at(header_line_);
@@ -278,7 +278,7 @@ class CsvTable : public TableFile {
         targets_.push_back(std::move(target));
     }
 
-    /// The next lines that are rows, in `rows_`: of some lines all may be blank. False: there are none.
+    /// Gets the next rows into `rows_`; all of several lines may be blank. Returns false if there are no more.
     bool next_rows(std::size_t most) {
         const std::size_t before = lines_.number();
         rows_.clear();
@@ -300,12 +300,12 @@ class CsvTable : public TableFile {
         return !block_.empty();
     }
 
-    /// The last line of a file that is written, or was cut off.
+    /// Leaves out the last line of a file that is still being written, or was truncated.
     void leave_out_cut_row() {
         if (lines_.terminated() || rows_.empty() || rows_.back().number != lines_.number()) return;
         split_csv(rows_.back().text, cells_, scratch_, separator_);
         if (cells_.size() >= targets_.size()) {
-            // Programs exist that end no last line; a file that was cut off there gives the first digits of a number.
+            // Some programs do not end the last line. In a truncated file, its last number may be incomplete.
             if (warn && !told_cut_ && !cells_.empty())
                 warn(fmt::format(
                     "{}: the last line does not end: if the file is cut off, its last value, \"{}\" in line {}, is not "
@@ -319,7 +319,7 @@ class CsvTable : public TableFile {
         told_cut_ = true;
     }
 
-    /// Rows that are still to come, if their lines are as long as those of the block.
+    /// Estimates the remaining rows, assuming lines as long as those of the block.
     std::size_t rows_left() const {
         constexpr double margin = 1.02;
         const double line_bytes = double(bytes_of_block_) / double(std::max<std::size_t>(1, block_.size()));
@@ -334,7 +334,7 @@ class CsvTable : public TableFile {
 
     static std::string_view label_of(std::string_view cell) { return cell.substr(0, 100); }
 
-    /// Numbers words that no row had so far, in the order of rows.
+    /// Numbers words that did not occur before, in the order of rows.
     void number_labels() {
         const auto target = std::find_if(targets_.begin(), targets_.end(),
                                          [](const Target& one) { return one.column->is_label && !one.to.empty(); });
@@ -414,7 +414,7 @@ class CsvTable : public TableFile {
         }
     }
 
-    /// In the order of rows.
+    /// Adds the findings of a thread. Called in row order.
     void take_findings(const CsvFindings& found) {
         for (std::size_t k = 0; k < targets_.size(); ++k) {
             Target& target = targets_[k];
@@ -441,7 +441,7 @@ class CsvTable : public TableFile {
     CsvHeader header_;
     std::vector<std::string> labels_;
     bool told_cut_ = false, told_comma_ = false, told_labels_ = false;
-    bool has_ended_ = false;  ///< what follows are no rows
+    bool has_ended_ = false;  ///< the remaining lines are not rows
     char separator_ = ',';
     std::string quoted_header_;  // which cells_ point into
     bool has_all_columns_ = false, is_decode_ = false;

@@ -19,8 +19,8 @@ void append_number(std::string& text, T value) {
     text.append(digits, result.ptr);
 }
 
-/// The same, but readers can distinguish it from an integer: 3 is "3.0". NaN and infinity are kept, as Java, Python
-/// and glint read them.
+/// Like the function above, but readers can distinguish the text from an integer: 3 is "3.0". NaN and infinity are
+/// kept, as Java, Python and glint read them.
 template <class T>
 void append_real(std::string& text, T value) {
     if (std::isnan(value)) return void(text += "NaN");

@@ -26,7 +26,7 @@ struct TextColumn {
     bool is_copied = false;  ///< from an earlier file, with its NaN and infinity
 };
 
-/// ThunderSTORM's columns in its order, those that `like` can fill; then further columns of an earlier file.
+/// Returns the columns of ThunderSTORM that `like` has, in ThunderSTORM's order; then other columns of an earlier file.
 std::vector<TextColumn> columns_of(const L& like) {
     const double pixel = like.pixel_size_nm;
     std::vector<TextColumn> columns;
@@ -59,7 +59,7 @@ std::vector<TextColumn> columns_of(const L& like) {
             [](const L& t, std::size_t k) { return std::sqrt(std::max(t.bg[k], 0.0f)); });
     if (read_chi2)
         add_copied("chi2", "chi2");
-    else  // what is distributed like chi squared when the model is right
+    else  // distributed like chi squared if the model is correct
         add(!like.log_likelihood.empty(), "chi2", [](const L& t, std::size_t k) { return -2 * t.log_likelihood[k]; });
     add(!like.lpx_px.empty() && !like.lpy_px.empty(), "uncertainty_xy [nm]",
         [pixel](const L& t, std::size_t k) { return float((double(t.lpx_px[k]) + t.lpy_px[k]) / 2 * pixel); });
@@ -77,9 +77,10 @@ struct CsvRows {
     std::size_t not_finite = 0;  ///< values written as 0
 };
 
-/// Whether a reader would take the column for another one, or all frames or lengths for others because of it.
+/// Returns true if a reader would interpret the column as another one, or would interpret frames or lengths differently
+/// because of it.
 bool means_another(const std::string& name) try {
-    if (name.find_first_of("\r\n") != name.npos) return true;  // it would be that of a name with blanks
+    if (name.find_first_of("\r\n") != name.npos) return true;  // it would be read as a name with blanks
     const CsvHeader plain = understand_header({"id", "frame", "x [nm]", "y [nm]"}, 100, "");
     const CsvHeader with = understand_header({"id", "frame", "x [nm]", "y [nm]", name}, 100, "");
     return with.first_frame != plain.first_frame || with.columns.size() != 5 ||
@@ -88,7 +89,7 @@ bool means_another(const std::string& name) try {
     return true;
 }
 
-/// Columns of an earlier file that have a place among ThunderSTORM's.
+/// Returns true for columns of an earlier file that ThunderSTORM's format contains.
 bool is_thunderstorm(const std::string& name) { return name == "bkgstd" || name == "chi2"; }
 
 std::vector<std::string> further_columns(const L& like) {
@@ -195,7 +196,7 @@ FormatWriter write_thunderstorm(const fs::path& path, const Localizations& like,
     return std::make_unique<ThunderstormFile>(path, like, target);
 }
 
-/// Any text with a header, and so the last one.
+/// Accepts any text with a header, and is therefore the last format.
 TableFormat thunderstorm_tables() {
     return {.name = "ThunderSTORM",
             .endings = {".csv"},

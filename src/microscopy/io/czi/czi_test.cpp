@@ -1,4 +1,5 @@
-// CZI files that are damaged, make false claims, or hold what is not read. tests/judge/test_czi.py has whole ones.
+// CZI files that are damaged, make false claims, or contain unsupported data. tests/judge/test_czi.py tests valid
+// files.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 #include <zstd.h>
@@ -35,14 +36,14 @@ std::string segment(const std::string& name, const std::string& data) {
 struct Czi {
     int frames = 3;
     std::int32_t pixel_type = 1, compression = 0, file_part = 0, width = 3, height = 2;
-    std::string other_dimension = {};  ///< in which each frame has a place of its own
+    std::string other_dimension = {};  ///< in which each frame has a different position
     bool is_pyramid = false;
-    std::string packed = {};          ///< instead of a frame's pixels
-    std::uint64_t directory_at = 0;   ///< instead of the right one
-    std::int32_t entries = 0;         ///< that the directory claims beside those that it has
-    std::uint64_t claimed_bytes = 0;  ///< of a frame's pixels, beside those that it has
-    std::int32_t own_width = 0;       ///< stated by a picture's own segment, instead of the right one
-    int every = 1;                    ///< from time to time
+    std::string packed = {};          ///< replaces a frame's pixels
+    std::uint64_t directory_at = 0;   ///< replaces the correct position
+    std::int32_t entries = 0;         ///< claimed by the directory in addition to the actual ones
+    std::uint64_t claimed_bytes = 0;  ///< of a frame's pixels, in addition to the actual ones
+    std::int32_t own_width = 0;       ///< stated by a picture's own segment instead of the correct width
+    int every = 1;                    ///< step of the times
 
     static std::string dimension(const std::string& name, std::int32_t start, std::int32_t size) {
         return padded(name, 4) + bytes_of_number(start) + bytes_of_number(size) + bytes_of_number(0.0f) +
@@ -104,7 +105,7 @@ TEST(CziMovie, has_the_frames_of_its_directory) {
     expect_error<OptionError>([&] { open_movie(folder / "m.czi", {.channel = "1"}); }, {"m.czi: `channel=1`"});
 }
 
-TEST(CziMovie, times_that_are_missing_are_told) {
+TEST(CziMovie, times_that_are_missing_are_reported) {
     const test::TemporaryFolder folder;
     EXPECT_TRUE(open_movie(Czi{}.write(folder))->info().warnings.empty());
     const auto warnings = open_movie(Czi{.every = 2}.write(folder))->info().warnings;
@@ -150,7 +151,7 @@ TEST(CziMovie, claims_are_compared_with_the_file) {
     refused({.own_width = 6}, {"m.czi: frame 0 cannot be read", "something else of it than the file's directory"});
 }
 
-TEST(CziMovie, compressed_frames_that_are_damaged_are_told) {
+TEST(CziMovie, compressed_frames_that_are_damaged_are_reported) {
     const test::TemporaryFolder folder;
     const std::string pixels = Czi{}.pixels(0);
     std::string packed(ZSTD_compressBound(pixels.size()), '\0');

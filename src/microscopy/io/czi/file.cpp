@@ -19,9 +19,9 @@ constexpr std::uint64_t segment_head_bytes = 32, entry_head_bytes = 32, dimensio
 constexpr std::uint64_t directory_head_bytes = 128, metadata_head_bytes = 256;
 constexpr std::size_t picture_head_bytes = 16, min_picture_head_bytes = 256;
 constexpr std::uint64_t largest_xml_bytes = std::uint64_t(64) << 20;
-constexpr std::int32_t most_dimensions = 40;
+constexpr std::int32_t max_dimensions = 40;
 constexpr std::uint64_t max_picture_head_bytes =
-    picture_head_bytes + entry_head_bytes + dimension_bytes * most_dimensions;
+    picture_head_bytes + entry_head_bytes + dimension_bytes * max_dimensions;
 
 /// A segment's name, and the bytes of its data.
 struct Segment {
@@ -48,13 +48,13 @@ struct Entry {
     Picture picture;
     bool is_pyramid = false;
     std::uint64_t bytes = 0;
-    std::map<char, std::int32_t> others;  ///< dimensions that glint has no word for, and where the picture is in each
+    std::map<char, std::int32_t> others;  ///< dimensions that glint does not use, and the picture's position in each
 };
 
 Entry parse_entry(std::string_view text) {
     Entry entry;
     const auto dimensions = number_at<std::int32_t>(text, 28);
-    if (!text.starts_with("DV") || dimensions < 0 || dimensions > most_dimensions) return entry;
+    if (!text.starts_with("DV") || dimensions < 0 || dimensions > max_dimensions) return entry;
     const std::uint64_t bytes = entry_head_bytes + dimension_bytes * std::uint64_t(dimensions);
     if (text.size() < bytes) return entry;
     Picture& p = entry.picture;
@@ -74,7 +74,7 @@ Entry parse_entry(std::string_view text) {
             case 'T': p.time = start; break;
             case 'Z': p.z = start; break;
             case 'C': p.channel = start; break;
-            case 'M': break;  // the number of a tile, which its place determines
+            case 'M': break;  // the number of a tile, which follows from its position
             default: entry.others[text[at]] = start;
         }
     }
@@ -100,7 +100,7 @@ bool are_alike(const Picture& a, const Picture& b) {
     return facts(a) == facts(b);
 }
 
-/// Collects pictures; in dimensions that glint has no word for, all have to be at one place.
+/// Collects pictures. In dimensions that glint does not use, all must have the same position.
 class Pictures {
   public:
     explicit Pictures(const InputFile& file) : file_(file) {}
@@ -129,9 +129,9 @@ std::vector<Picture> from_directory(const InputFile& file, std::uint64_t at) {
         refuse(file,
                fmt::format("its directory is not at byte {}, where its head says: the file is damaged; copy it again",
                            at));
-    const std::uint64_t most_bytes = count * (entry_head_bytes + dimension_bytes * most_dimensions);
+    const std::uint64_t max_bytes = count * (entry_head_bytes + dimension_bytes * max_dimensions);
     const std::string text =
-        bytes_at(file, at + segment_head_bytes + directory_head_bytes, std::min(segment->allocated, most_bytes));
+        bytes_at(file, at + segment_head_bytes + directory_head_bytes, std::min(segment->allocated, max_bytes));
     Pictures pictures(file);
     std::size_t next = 0;
     for (std::uint64_t k = 0; k < count; ++k) {
@@ -144,7 +144,7 @@ std::vector<Picture> from_directory(const InputFile& file, std::uint64_t at) {
     return pictures.taken();
 }
 
-// Segments follow each other.
+// Segments follow each other without gaps.
 std::vector<Picture> look_for_pictures(const InputFile& file) {
     Pictures pictures(file);
     for (std::uint64_t at = 0; at < file.size();) {
@@ -154,7 +154,7 @@ std::vector<Picture> look_for_pictures(const InputFile& file) {
             const std::string head = bytes_at(file, at + segment_head_bytes, max_picture_head_bytes);
             Entry entry = parse_entry(std::string_view(head).substr(std::min(head.size(), picture_head_bytes)));
             if (entry.bytes == 0) break;
-            entry.picture.at = at;  // which may have been written only at the end
+            entry.picture.at = at;  // the directory may have been written only at the end
             pictures.add(entry);
         }
         if (segment->allocated > file.size() - at - segment_head_bytes) break;

@@ -46,7 +46,7 @@ class CziMovie {
     bool is_whole(const czi::Picture& picture) const;
     czi::Data data_of(const czi::Picture& picture, std::uint64_t least) const;
     std::uint64_t frame_bytes() const {
-        return std::uint64_t(frames_.info.width) * frames_.info.height * std::uint64_t(bytes_of(frames_.stored));
+        return std::uint64_t(frames_.info.width) * frames_.info.height * std::uint64_t(num_bytes(frames_.stored));
     }
 
     InputFile file_;
@@ -115,7 +115,7 @@ void CziMovie::choose(const std::vector<czi::Picture>& pictures, const std::vect
     leave_out_missing(planes.frames);
 }
 
-// Frames are numbered without gaps, so those behind a missing one get too small a number.
+// Frames are numbered without gaps, so the numbers of frames after a missing one are too small.
 void CziMovie::warn_of_missing_times(const Places& times, std::int64_t said) {
     const std::int64_t spanned = std::int64_t(times.back()) - times.front() + 1, there = std::int64_t(times.size());
     MovieInfo& info = frames_.info;
@@ -140,7 +140,7 @@ void CziMovie::take_shape(const czi::Picture& picture) {
     frames_.info.type = movie_type(frames_.stored);
 }
 
-// What a frame claims is compared with the file before memory is taken for it.
+// Compares the frame's claimed size with the file before memory is allocated for it.
 bool CziMovie::is_whole(const czi::Picture& picture) const {
     const MovieInfo& info = frames_.info;
     if (picture.width != info.width || picture.height != info.height ||
@@ -201,7 +201,7 @@ void CziMovie::decode(std::int64_t frame, std::byte* out) const {
     const czi::Picture& picture = pictures_[std::size_t(frame)];
     const auto compression = czi::Compression(picture.compression);
     const std::uint64_t bytes = frame_bytes();
-    const bool is_packed = compression != czi::Compression::none;  // in one movie, some may be and others not
+    const bool is_packed = compression != czi::Compression::none;  // both kinds may occur in one movie
     const czi::Data data = data_of(picture, is_packed ? 0 : bytes);
     if (is_packed && data.bytes > 2 * bytes + 4096)
         throw std::runtime_error(fmt::format("its segment has {} bytes for {} of pixels", data.bytes, bytes));

@@ -1,4 +1,4 @@
-// Zstandard, in the two ways in which CZI files have it.
+// Unpacks Zstandard, in the two ways in which CZI files use it.
 // SPDX-License-Identifier: MIT
 #include "io/czi/file.hpp"
 
@@ -14,10 +14,10 @@ namespace {
 
 constexpr const char* way_out =
     "in ZEN, save it without compression or with Zstd (Create Image Subset), or export it as OME-TIFF";
-/// Zstandard stores a block of equal bytes, of 128 KiB at most, in four.
+/// Zstandard stores a block of up to 128 KiB of equal bytes in four bytes.
 constexpr std::uint64_t largest_compression = std::uint64_t(1) << 15;
 
-/// Pixels of two bytes, of which all low bytes are stored before all high ones.
+/// Joins pixels of two bytes, whose low bytes are all stored before the high bytes.
 std::vector<std::byte> joined(const std::vector<std::byte>& planes) {
     std::vector<std::byte> out(planes.size());
     const std::size_t pixels = out.size() / 2;
@@ -25,7 +25,7 @@ std::vector<std::byte> joined(const std::vector<std::byte>& planes) {
     return out;
 }
 
-/// The length of the header before the data, whose first byte says it; sets whether low and high bytes lie apart.
+/// Returns the length of the header before the data. Sets `apart` if low and high bytes are stored separately.
 std::size_t header_of(std::span<const std::byte> packed, bool& apart) {
     const std::size_t bytes = packed.empty() ? 0 : std::size_t(packed[0]);
     apart = false;

@@ -1,4 +1,4 @@
-// The list of DECODE's columns, and what their values mean.
+// The list of DECODE's columns and the meaning of their values.
 // SPDX-License-Identifier: MIT
 #include "io/decode/columns.hpp"
 

@@ -17,15 +17,15 @@ struct DecodeMeta {
     double px_size_x_nm = 0, px_size_y_nm = 0;
 };
 
-/// One column of DECODE and the column of Localizations that it fills.
+/// One column of DECODE's table and the column of Localizations that it fills.
 struct DecodeMeaning {
-    std::string name;  ///< empty: passed over
+    std::string name;  ///< empty: skipped
     double scale = 1;
     bool is_variance = false;  ///< scale * sqrt(value)
     bool known = false;
 };
 
-/// The metadata in a comment of a CSV, JSON; an empty unit for what is none.
+/// Returns the metadata in a CSV's comment (JSON). `unit` is empty if the comment is invalid.
 DecodeMeta decode_meta(std::string_view json);
 
 /// Uses `pixel_size_nm` if the file has no pixel size. Throws InputError and OptionError for a unit that is neither
@@ -35,10 +35,10 @@ void complete_decode_meta(DecodeMeta& meta, double pixel_size_nm, const std::str
 /// `column`: "x", "y_sig", "phot_cr", ... Uncertainties are those of the network (sig) or of the simulation (cr).
 DecodeMeaning decode_meaning(std::string_view column, const DecodeMeta& meta, bool uses_sig);
 
-/// The header of a CSV.
+/// Returns the header of a CSV.
 CsvHeader decode_header(const std::vector<std::string_view>& cells, const DecodeMeta& meta, bool uses_sig);
 
-/// What a reader warns of.
+/// A reader's warning.
 inline constexpr const char* decode_axes =
     "its x is taken as a frame's rows and its y as columns, as DECODE counts them: if the frames were transposed for "
     "it, "

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A dataset, or one of the three columns of one.
+/// A dataset, or one of the three columns of a dataset.
 struct Source {
     hdf5::Handle stored;
     std::string name;
@@ -25,7 +25,7 @@ struct Source {
     int target = -1;  ///< the builder's column
 };
 
-/// Up to two numbers of an attribute.
+/// Returns up to two numbers of an attribute.
 std::vector<double> two_numbers(hid_t object, const char* name) {
     const hdf5::Quiet quiet;
     if (H5Aexists(object, name) <= 0) return {};
@@ -90,7 +90,7 @@ class DecodeTable : public TableFile {
         if (!is_dataset(data_, name)) return false;
         const hdf5::Handle dataset(H5Dopen2(data_, name, H5P_DEFAULT));
         const hdf5::Handle space(dataset.valid() ? H5Dget_space(dataset) : -1);
-        return space.valid() && H5Sget_simple_extent_type(space) == H5S_SIMPLE;  // not one that is empty
+        return space.valid() && H5Sget_simple_extent_type(space) == H5S_SIMPLE;  // an empty dataspace is not simple
     }
 
     void add_columns() {

@@ -1,4 +1,4 @@
-// Picasso's drift files: a line of x y [z] for each frame; and places of beads, a line of x y for each.
+// Reads Picasso's drift files (a line x y [z] per frame) and positions of beads (a line x y per bead).
 // SPDX-License-Identifier: MIT
 #include "glint/drift_io.hpp"
 
@@ -24,7 +24,7 @@ void require_pixel_size(const std::filesystem::path& path, double pixel_size_nm)
                                      path.string(), pixel_size_nm));
 }
 
-/// The numbers of a line, split at blanks; empty if one is none.
+/// Returns the numbers of a line, split at blanks; empty if one is invalid.
 std::vector<double> numbers_of(std::string_view line) {
     constexpr std::string_view blanks = " \t";
     std::vector<double> numbers;
@@ -38,7 +38,8 @@ std::vector<double> numbers_of(std::string_view line) {
     return numbers;
 }
 
-/// The next line that is neither blank nor a comment. Windows' editors begin a file with a mark of the byte order.
+/// Gets the next line that is neither blank nor a comment. Skips a byte order mark, with which Windows' editors begin a
+/// file.
 bool next_numbers(CsvLines& lines, std::string_view& line) {
     constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
     do {
@@ -52,7 +53,7 @@ bool next_numbers(CsvLines& lines, std::string_view& line) {
 
 Drift read_drift(const std::filesystem::path& path, double pixel_size_nm) {
     require_pixel_size(path, pixel_size_nm);
-    const InputFile readable(path);  // says what is wrong with a name
+    const InputFile readable(path);  // reports an invalid path
     CsvLines lines(path);
     Drift drift;
     std::size_t columns = 0;
@@ -81,7 +82,7 @@ Drift read_drift(const std::filesystem::path& path, double pixel_size_nm) {
 }
 
 std::vector<std::array<double, 2>> read_bead_places(const std::filesystem::path& path) {
-    const InputFile readable(path);  // says what is wrong with a name
+    const InputFile readable(path);  // reports an invalid path
     CsvLines lines(path);
     std::vector<std::array<double, 2>> places;
     for (std::string_view line; next_numbers(lines, line);) {

@@ -56,19 +56,20 @@ std::string temporary_start(const fs::path& target) {
     return fmt::format(".{}.part-", target.filename().string().substr(0, 200));
 }
 
-/// File systems that cannot sync return EINVAL or ENOTSUP; that is not a failed write.
+/// Returns true if the file is synced. File systems that cannot sync return EINVAL or ENOTSUP, which is not a failed
+/// write.
 bool synced(int descriptor) { return ::fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP; }
 
-/// Makes the rename itself durable. 0, or the errno.
+/// Makes the rename durable. Returns 0 or the errno.
 int sync_folder(const fs::path& folder) {
     const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor < 0) return 0;  // a folder that is writable and not readable
+    if (descriptor < 0) return 0;  // a folder that is writable but not readable
     const int error = synced(descriptor) ? 0 : errno;
     ::close(descriptor);
     return error;
 }
 
-/// 0, or the errno: EEXIST where `to` exists. Falls back to a hard link, which cannot replace `to` either.
+/// Returns 0 or the errno: EEXIST if `to` exists. Falls back to a hard link, which cannot replace `to` either.
 int rename_without_replacing(const fs::path& from, const fs::path& to) {
     if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
     if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP) return errno;
@@ -79,7 +80,7 @@ int rename_without_replacing(const fs::path& from, const fs::path& to) {
     return ::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
 }
 
-/// Reads until `count` bytes are there or the file ends. -1 after an error.
+/// Reads until it has `count` bytes or the file ends. Returns -1 after an error.
 ssize_t read_fully(int descriptor, std::uint64_t offset, char* to, std::size_t count) {
     std::size_t done = 0;
     while (done < count) {
@@ -108,7 +109,7 @@ bool has_same_bytes(int descriptor, const fs::path& other) {
     return same;
 }
 
-/// Throws where the target is a folder or a device.
+/// Throws if the target is a folder or a device.
 void require_file_name(const fs::path& target) {
     std::error_code failed;
     const fs::file_status status = fs::status(target, failed);
@@ -137,7 +138,7 @@ AtomicFile::~AtomicFile() {
     ::close(descriptor_);
 }
 
-/// Until the new file is locked, another process may take it for a leftover and remove it: then it is made again.
+/// Until the new file is locked, another process may remove it as a leftover. It is then created again.
 void AtomicFile::create() {
     const std::string start = temporary_start(target_) + std::to_string(::getpid());
     for (int attempt = 0; attempt < 1000; ++attempt) {
@@ -151,7 +152,8 @@ void AtomicFile::create() {
     throw_output_error(target_, EEXIST);
 }
 
-/// As far as this user is allowed: only root can give a file away, and some file systems keep no permissions.
+/// Copies owner and permissions as far as possible: only root can change a file's owner, and some file systems have no
+/// permissions.
 void AtomicFile::keep_permissions() const {
     struct stat there {};
     if (::stat(target_.c_str(), &there) != 0) return;
@@ -170,8 +172,8 @@ void AtomicFile::write(const void* bytes, std::size_t count) {
     check();
 }
 
-/// Starts writing the file's new bytes to the disk, beside further work: the fsync at the end then finds little
-/// left. Only a hint, whose result is ignored: the fsync reports failures.
+/// Starts writing the file's new bytes to the disk in the background, so that the final fsync finds little left. Only a
+/// hint, whose result is ignored: the fsync reports failures.
 void AtomicFile::begin_to_flush() noexcept {
     constexpr std::uint64_t enough = std::uint64_t(16) << 20;
     if (size_ - flushing_ < enough) return;
@@ -218,8 +220,8 @@ void AtomicFile::check() const {
     if (failed_ != 0) throw_output_error(target_, failed_);
 }
 
-/// A network file system may report a failed write only at close. So a duplicate is closed: the original descriptor
-/// keeps the lock until the rename; without it another process would remove the file as a leftover.
+/// A network file system may report a failed write only at close, so a duplicate is closed. The original descriptor
+/// keeps the lock until the rename; without it, another process would remove the file as a leftover.
 void AtomicFile::finish() {
     check();
     if (placed_) throw OutputError(fmt::format("{} is committed already", target_.string()));
@@ -228,7 +230,7 @@ void AtomicFile::finish() {
     if (duplicate < 0 || ::close(duplicate) != 0) fail(errno);
 }
 
-/// Gives the file its final name; false where a file with the same bytes has that name already.
+/// Gives the file its final name. Returns false if a file with the same bytes has that name already.
 bool AtomicFile::place() {
     bool placed = true;
     if (if_exists_ == IfExists::replace) {
@@ -256,7 +258,7 @@ void AtomicFile::commit() {
 fs::path without_link(const fs::path& path) {
     fs::path end = path;
     std::error_code failed;
-    for (int link = 0; link < 40 && fs::is_symlink(end, failed); ++link) {  // as many as the kernel follows
+    for (int link = 0; link < 40 && fs::is_symlink(end, failed); ++link) {  // 40 links, as the kernel follows
         const fs::path target = fs::read_symlink(end, failed);
         if (failed) return path;
         end = target.is_absolute() ? target : end.parent_path() / target;
@@ -279,7 +281,7 @@ void remove_leftovers(const fs::path& target) {
 void require_writable(const fs::path& path) {
     const fs::path target = without_link(path);
     require_file_name(target);
-    const fs::path inside = folder_of(target) / ".";  // with the dot, a file is no folder
+    const fs::path inside = folder_of(target) / ".";  // the dot makes the path invalid if it is a file
     if (::faccessat(AT_FDCWD, inside.c_str(), W_OK | X_OK, AT_EACCESS) != 0) throw_output_error(target, errno);
 }
 

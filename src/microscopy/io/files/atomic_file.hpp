@@ -11,9 +11,9 @@
 
 namespace glint {
 
-/// Creates `.NAME.part-PID` in the target's folder; `commit` renames it to the target, destruction without it removes
-/// it. So a crash, a full disk or an exception never leaves half a file under the final name. Files that killed
-/// processes left (their locks are free) are removed. A file that is replaced keeps its permissions. Not thread-safe.
+/// Creates `.NAME.part-PID` in the target's folder. `commit` renames it to the target; destruction without `commit`
+/// removes it. A crash, a full disk or an exception thus never leaves half a file under the final name. Removes files
+/// that killed processes left (their locks are free). A replaced file keeps its permissions. Not thread-safe.
 ///
 ///     AtomicFile file("out.csv");
 ///     file.write("x,y\n");
@@ -32,11 +32,11 @@ class AtomicFile {
     /// Appends bytes, unbuffered. Throws OutputError.
     void write(const void* bytes, std::size_t count);
     void write(std::string_view text) { write(text.data(), text.size()); }
-    /// Writes over bytes that were written before, for headers known only at the end. Throws OutputError.
+    /// Overwrites bytes written before, for headers known only at the end. Throws OutputError.
     void write_over(std::size_t offset, const void* bytes, std::size_t count);
 
-    // For libraries that write by callbacks (HDF5, libtiff). These remember the first failure instead of throwing, and
-    // do nothing from then on: `check` and `commit` throw it, however the library handled it.
+    // For libraries that write by callbacks (HDF5, libtiff). They remember the first failure instead of throwing, and
+    // do nothing afterwards. `check` and `commit` throw it, however the library handled it.
     void write_at(std::uint64_t offset, const void* bytes, std::size_t count) noexcept;
     void resize(std::uint64_t bytes) noexcept;
     /// Returns the number of bytes read; fewer than `count` at the end of the file or after a failure.
@@ -44,8 +44,9 @@ class AtomicFile {
     std::uint64_t size() const { return size_; }
     void check() const;
 
-    /// Flushes the bytes to the disk (fsync), then renames the file. Throws OutputError, with the target untouched
-    /// unless only the last step, the flush of the rename, fails; also if a target with other bytes must be kept.
+    /// Flushes the bytes to the disk (fsync), then renames the file. Throws OutputError if a step fails, or if a target
+    /// with other bytes must be kept. The target is then untouched, unless only the last step failed: the flush of the
+    /// rename.
     void commit();
 
   private:
@@ -69,12 +70,12 @@ class AtomicFile {
 /// output (journal, description) are named after it, so that all names of the output lead to the same files.
 std::filesystem::path without_link(const std::filesystem::path& path);
 
-/// Removes what killed processes left of an AtomicFile of this target, which is not a link: their locks ended with
-/// them. A file that cannot be removed does no harm.
+/// Removes the files that killed processes left of an AtomicFile of this target, which must not be a link. Such files
+/// are no longer locked. A file that cannot be removed does no harm.
 void remove_leftovers(const std::filesystem::path& target);
 
 /// Throws the OutputError with which an AtomicFile of this path would fail, as far as this is known without writing.
-/// Call it before work whose result goes there.
+/// Call it before work whose result is written there.
 void require_writable(const std::filesystem::path& path);
 
 /// The remedy if a process or the system has reached its maximum of open files.
@@ -92,7 +93,7 @@ inline constexpr const char* more_descriptors =
 /// is called. Throws OutputError.
 void commit_together(AtomicFile& description, AtomicFile& described);
 
-/// Call it before writing a pair: completes or reverts what a killed `commit_together` of the same targets began.
+/// Completes or reverts what a killed `commit_together` of the same targets began. Call it before writing a pair.
 void repair_pair(const std::filesystem::path& description, const std::filesystem::path& described);
 
 }  // namespace glint

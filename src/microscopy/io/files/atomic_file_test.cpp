@@ -139,7 +139,7 @@ TEST(AtomicFile, a_full_disk_leaves_the_older_file) {
     rlimit before;
     getrlimit(RLIMIT_FSIZE, &before);
     const rlimit tight{1000, before.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &tight);  // what a full disk looks like from here
+    setrlimit(RLIMIT_FSIZE, &tight);  // simulates a full disk
     {
         AtomicFile file(folder / "out.txt");
         EXPECT_THROW(file.write(std::string(2000, 'x')), OutputError);

@@ -19,7 +19,7 @@ bool is_there(const fs::path& path) {
     return fs::exists(path, none);
 }
 
-/// Whatever names and links lead to it, and also if it does not exist yet.
+/// Returns true if both paths lead to the same file, by any names and links, even if it does not exist yet.
 bool same_file(const fs::path& a, const fs::path& b) {
     std::error_code none;
     if (fs::equivalent(a, b, none)) return true;
@@ -44,12 +44,12 @@ bool is_picasso_table(const fs::path& path) {
     const hdf5::Quiet quiet;
     try {
         return H5Fis_hdf5(path.c_str()) > 0 && hdf5::has(hdf5::open_file(path), "locs");
-    } catch (const InputError&) {  // damaged, or of another program
+    } catch (const InputError&) {  // damaged, or written by another program
         return false;
     }
 }
 
-/// The table of the other ending, or the movie, that NAME.yaml describes too, or an empty path.
+/// Returns the table with the other ending, or the movie, that NAME.yaml also describes; empty if there is none.
 fs::path other_described(const fs::path& out, const fs::path& yaml) {
     for (const char* ending : {".hdf5", ".h5", ".raw"}) {
         const fs::path other = fs::path(yaml).replace_extension(ending);

@@ -1,4 +1,4 @@
-// Whether a command may write the files that it is going to write.
+// Checks whether a command may write its output files.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,13 +11,13 @@ namespace glint {
 
 using Paths = std::vector<std::filesystem::path>;
 
-/// Call it before any work. Throws OptionError for an output that exists, unless it may be replaced, and always for
-/// an output that is also read, under whatever name or link. Throws OutputError for an output that cannot be
-/// written: its folder does not exist or is read-only, or it is a folder itself.
+/// Call it before any work. Throws OptionError if an output exists and must not be replaced, or if an output is also an
+/// input, under any name or link. Throws OutputError if an output cannot be written: its folder does not exist or is
+/// read-only, or the output is a folder.
 void check_outputs(const Paths& outputs, IfExists if_exists, const Paths& inputs);
 
-/// The same for a file of localizations with its companion (`files_of_localizations`). NAME.yaml may describe
-/// something else, a raw movie or NAME.h5 beside NAME.hdf5; then it is never replaced.
+/// Like check_outputs(), for a file of localizations and its companion (`files_of_localizations`). NAME.yaml may
+/// describe another file, a raw movie or NAME.h5 beside NAME.hdf5. It is then never replaced.
 void check_localizations_output(const std::filesystem::path& out, IfExists if_exists, const Paths& inputs);
 
 }  // namespace glint

@@ -68,7 +68,7 @@ class SetAside {
     }
     ~SetAside() {
         if (is_aside_ && (keep_old_ ? ::rename(aside_.c_str(), name_.c_str()) : ::unlink(aside_.c_str())) != 0) {
-        }  // it keeps the other name, where `repair_pair` finds it
+        }  // the description keeps the other name, under which `repair_pair` finds it
         if (descriptor_ >= 0) ::close(descriptor_);
     }
     SetAside(const SetAside&) = delete;

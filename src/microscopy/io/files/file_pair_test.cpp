@@ -1,4 +1,4 @@
-// A table and its description: never a new one beside an old one.
+// A table and its description: a new file is never paired with an old one.
 // SPDX-License-Identifier: MIT
 #include "io/files/atomic_file.hpp"
 
@@ -24,7 +24,7 @@ class FilePair : public ::testing::Test {
     }
     std::string table() const { return read_bytes(folder_ / "o.hdf5"); }
     std::string text() const { return read_bytes(folder_ / "o.yaml"); }
-    /// What a process that is no longer alive has left.
+    /// Leaves the files of a process that no longer runs.
     void leave(const Names& names) {
         for (const std::string& name : names)
             folder_.write(name, name.find("old") != name.npos ? "old text" : "new text");
@@ -52,7 +52,7 @@ TEST_F(FilePair, replaces_neither_where_one_is_in_the_way) {
     EXPECT_EQ(text(), "another's");
 }
 
-// Each thread's pair, whole, in some order.
+// Whichever thread is last, both files are from the same thread.
 TEST_F(FilePair, of_several_writers_is_of_one) {
     for (int round = 0; round < 50; ++round) {
         std::vector<std::thread> writers;

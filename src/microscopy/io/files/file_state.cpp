@@ -1,4 +1,4 @@
-// flock(2), and what the system says of a file compared with what it said before.
+// Locks files with flock(2), and compares a file's state with an earlier one.
 // SPDX-License-Identifier: MIT
 #include "io/files/file_state.hpp"
 

@@ -13,7 +13,7 @@ namespace glint {
 /// Throws for an input that the system does not open (`error`, an errno): InputError, or OutputError if no
 /// descriptor is left, since nothing is wrong with the file then.
 [[noreturn]] void throw_cannot_open(const std::string& name, int error);
-/// Only the latter: for files that may be missing.
+/// Throws OutputError if no descriptor is left; for files that may be missing.
 void require_descriptors(const std::string& name, int error);
 
 /// Identifies a file independently of its name (device and inode).
@@ -25,7 +25,7 @@ struct FileId {
 /// A regular file, open until destroyed. `read_at` may be called from several threads.
 class InputFile {
   public:
-    /// Throws InputError that says why: no such file, a folder, no permission, empty.
+    /// Throws InputError with the reason: no such file, a folder, no permission, empty.
     explicit InputFile(const std::filesystem::path& path);
     ~InputFile();
     InputFile(const InputFile&) = delete;  // a second owner would close the file under the first
@@ -35,7 +35,7 @@ class InputFile {
     std::uint64_t size() const { return size_; }       ///< bytes, when it was opened
     const FileId& id() const { return id_; }
     int descriptor() const { return descriptor_; }
-    /// Reads up to n bytes; fewer only where the file ends. Throws InputError when the system refuses.
+    /// Reads up to n bytes; fewer only at the end of the file. Throws InputError if the system reports an error.
     std::size_t read_at(std::uint64_t offset, std::byte* out, std::size_t n) const;
     /// Hints to the system that reads will be sequential, so that it may read ahead further, or scattered, so that
     /// it should not.
@@ -49,9 +49,9 @@ class InputFile {
     FileId id_;
 };
 
-/// Whether the file's first bytes are these.
+/// Returns true if the file begins with these bytes.
 bool begins_with(const InputFile& file, std::string_view magic);
-/// Classic or BigTIFF, either byte order.
+/// Returns true for a classic TIFF or BigTIFF of either byte order.
 bool begins_like_tiff(const InputFile& file);
 
 }  // namespace glint

@@ -9,7 +9,7 @@
 
 namespace glint {
 
-/// Like the public functions of these names, without the commit. They throw the same errors.
+/// Like the public functions of these names, but without the commit. They throw the same errors.
 void write_png(AtomicFile& file, const RgbPicture& picture);
 void write_truth(AtomicFile& file, const Localizations& truth);
 void write_astigmatic_curve(AtomicFile& file, const AstigmaticCurve& curve, const std::string& range_note);

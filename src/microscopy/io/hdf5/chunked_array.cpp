@@ -35,7 +35,7 @@ void take_filters(hid_t properties, const std::string& name, const InputFile& fi
     }
 }
 
-/// Which dimensions of the dataset the array's three are; along the others there is one value.
+/// Which dimensions of the dataset are the array's three; all other dimensions have size 1.
 struct Dimensions {
     std::size_t all = 0;
     std::vector<std::size_t> three;
@@ -52,8 +52,8 @@ bool has_bytes_at(const InputFile& file, std::uint64_t offset, const std::vector
     return file.read_at(offset, found.data(), found.size()) == found.size() && found == bytes;
 }
 
-// Some versions of HDF5 count chunks from after a user block, others from the file's beginning. The bytes of the
-// first chunk that differs between both places decide.
+// Some versions of HDF5 count chunk addresses from the end of a user block, other versions from the beginning of the
+// file. The bytes of the first chunk that differs between both positions decide.
 std::uint64_t base_of(hid_t dataset, const Dimensions& dimensions, const ChunkedArray& array, const InputFile& file) {
     const Handle owner(H5Iget_file_id(dataset)), creation(H5Fget_create_plist(owner));
     hsize_t user_block = 0;
@@ -117,7 +117,7 @@ std::optional<StoredType> stored_type(hid_t type) {
 std::vector<std::size_t> three_dimensions(const std::vector<hsize_t>& shape) {
     std::vector<std::size_t> kept(shape.size());
     for (std::size_t k = 0; k < kept.size(); ++k) kept[k] = k;
-    // The last dimensions of 1 stay if there are several: frames of one row are frames.
+    // If several dimensions are 1, keeps the last ones: frames of one row are still frames.
     for (std::size_t k = 0; k < kept.size() && kept.size() > 3;)
         if (shape[kept[k]] == 1)
             kept.erase(kept.begin() + std::ptrdiff_t(k));
@@ -182,7 +182,7 @@ void read_chunk(const ChunkedArray& array, const InputFile& file, std::size_t nu
     } else {
         throw std::runtime_error("a chunk of it has another length than it should");
     }
-    if (array.shuffles && place.is_packed) unshuffle(out, std::size_t(bytes_of(array.type.pixel)));
+    if (array.shuffles && place.is_packed) unshuffle(out, std::size_t(num_bytes(array.type.pixel)));
 }
 
 }  // namespace glint::hdf5

@@ -1,5 +1,5 @@
-// Three-dimensional datasets of HDF5 files, read by glint's own threads. The library, which is not thread-safe, is
-// asked once where the chunks are.
+// Three-dimensional datasets of HDF5 files, read by glint's own threads. The library, which is not thread-safe, is only
+// used once, to find the chunks.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace glint::hdf5 {
 
-/// What a type of HDF5 is, where movies may have it.
+/// The HDF5 types that movies may have.
 struct StoredType {
     StoredPixel pixel = StoredPixel::uint8;
     bool big_endian = false;
@@ -37,17 +37,18 @@ struct ChunkedArray {
     bool deflates = false, shuffles = false;
     std::vector<ChunkPlace> places;  ///< the last dimension changes fastest
 
-    std::uint64_t chunk_bytes() const { return chunk[0] * chunk[1] * chunk[2] * std::uint64_t(bytes_of(type.pixel)); }
+    std::uint64_t chunk_bytes() const { return chunk[0] * chunk[1] * chunk[2] * std::uint64_t(num_bytes(type.pixel)); }
 };
 
-/// The dimensions of an array of three, of which others are 1: (frames, 1, y, x). Empty if it has fewer or more.
+/// Returns the three dimensions of an array whose other dimensions are 1: (frames, 1, y, x). Empty if it has fewer or
+/// more.
 std::vector<std::size_t> three_dimensions(const std::vector<hsize_t>& shape);
 
-/// For a chunked dataset of three_dimensions() that open_dataset() has checked. Throws InputError for filters other
-/// than shuffle and deflate.
+/// Returns the layout of a chunked dataset of three_dimensions() that open_dataset() has checked. Throws InputError for
+/// filters other than shuffle and deflate.
 ChunkedArray chunked_array(hid_t dataset, const std::string& name, const InputFile& file);
 
-/// Reads the chunk's values in their stored form. Throws std::runtime_error with the bare reason.
+/// Reads the chunk's values in their stored form. Throws std::runtime_error with the reason, without the file's name.
 void read_chunk(const ChunkedArray& array, const InputFile& file, std::size_t number, std::vector<std::byte>& out);
 
 }  // namespace glint::hdf5

@@ -17,7 +17,8 @@ constexpr std::uint64_t checksum_bytes = 4;
 /// The filters of chunks, as far as they affect lengths.
 struct Pipeline {
     bool is_known = true, deflates = false;
-    std::uint64_t checksums_inside = 0, checksums = 0;  ///< bytes that are deflated with the data; all others
+    /// checksum bytes that are deflated with the data; all other checksum bytes
+    std::uint64_t checksums_inside = 0, checksums = 0;
 };
 
 Pipeline pipeline_of(hid_t properties) {
@@ -39,7 +40,7 @@ Pipeline pipeline_of(hid_t properties) {
     return pipeline;
 }
 
-/// Bytes that `packed` becomes, up to `most`.
+/// Returns the number of bytes that `packed` unpacks to, at most `most`.
 std::uint64_t inflated_bytes(std::vector<unsigned char>& packed, std::uint64_t most) {
     z_stream stream{};
     if (inflateInit(&stream) != Z_OK) throw std::bad_alloc();
@@ -67,8 +68,8 @@ bool first_chunk_is_whole(hid_t dataset, hid_t properties, std::uint64_t chunk_b
     if (H5Dget_chunk_info(dataset, space, 0, offset, &left_out, &address, &stored) < 0) return false;
     if (address == HADDR_UNDEF || left_out != 0) return true;
     if (!pipeline.deflates) return stored == chunk_bytes + pipeline.checksums;
-    if (stored > chunk_bytes + chunk_bytes / 8 + 4096) return false;  // deflate never makes it that much longer
-    hsize_t found = 0;  // by its place, which on damaged files is another chunk than the first of the list
+    if (stored > chunk_bytes + chunk_bytes / 8 + 4096) return false;  // deflate never expands data by so much
+    hsize_t found = 0;  // found by its position: in damaged files, it may not be the first chunk of the list
     if (H5Dget_chunk_storage_size(dataset, offset, &found) < 0 || found != stored) return false;
     std::vector<unsigned char> packed(static_cast<std::size_t>(stored));
     std::uint32_t mask = 0;

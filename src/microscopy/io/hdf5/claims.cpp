@@ -24,17 +24,17 @@ std::filesystem::path path_of(hid_t file) {
 struct AddressedFile {
     InputFile file;
     hsize_t base = 0;
-    bool is_usual = false;  ///< addresses and lengths have 8 bytes
+    bool is_default = false;  ///< addresses and lengths have 8 bytes
 
     AddressedFile(hid_t id, const std::filesystem::path& path) : file(path) {
         const Handle properties(H5Fget_create_plist(id));
         std::size_t address_bytes = 0, size_bytes = 0;
-        is_usual = H5Pget_sizes(properties, &address_bytes, &size_bytes) >= 0 && address_bytes == 8 &&
-                   size_bytes == 8 && H5Pget_userblock(properties, &base) >= 0;
+        is_default = H5Pget_sizes(properties, &address_bytes, &size_bytes) >= 0 && address_bytes == 8 &&
+                     size_bytes == 8 && H5Pget_userblock(properties, &base) >= 0;
     }
 };
 
-/// Visits the objects of a file, group by group, each once. Omits those of groups with links of the newer kind.
+/// Visits each object of a file once, group by group. Skips groups with links of the newer kind.
 class Walk {
   public:
     explicit Walk(const AddressedFile& place) : source_{place.file, place.base} {}
@@ -111,7 +111,7 @@ class Walk {
     bool sound_ = true;
 };
 
-/// Where a text lies: its length, and its number in a heap.
+/// The position of a text: its length, and its number in a heap.
 struct TextPlace {
     std::uint64_t length = 0, heap = 0, number = 0;
 };
@@ -136,8 +136,8 @@ TextPlace place_in_attribute(Source& source, std::uint64_t object, const char* n
     return found;
 }
 
-/// Whether the heap holds that text with the length in its reference, and everything in the heap fits: HDF5 reads
-/// all of a heap, and loops forever if free space has no length.
+/// Returns true if the heap contains the text with the length in its reference, and all contents of the heap are
+/// consistent. HDF5 reads the whole heap, and loops forever if free space has no length.
 bool is_in_heap(Source& source, const TextPlace& text) {
     constexpr std::uint64_t head_bytes = 16;
     Bytes heap(source, text.heap, head_bytes);
@@ -165,14 +165,14 @@ bool is_in_heap(Source& source, const TextPlace& text) {
 bool has_sound_names(hid_t file, const std::filesystem::path& path) {
     const AddressedFile place(file, path);
     H5O_info_t root;
-    if (!place.is_usual) return true;
+    if (!place.is_default) return true;
     return H5Oget_info(file, &root) >= 0 && Walk(place).is_sound(root.addr);
 }
 
 bool is_honest_text(hid_t object, const char* attribute) {
     const Handle file(H5Iget_file_id(object));
     const AddressedFile place(file, path_of(file));
-    if (!place.is_usual) return true;
+    if (!place.is_default) return true;
     Source source{place.file, place.base};
     TextPlace text;
     H5O_info_t info;

@@ -20,9 +20,9 @@
 namespace glint::hdf5 {
 namespace {
 
-/// How values of a part lie: from one line of them to the next, and where they go.
+/// The layout of a part's values: the distance of lines, and their destination.
 struct PartLayout {
-    std::size_t lines = 0, values = 0, step = 0;    ///< lines of so many values, `step` values apart
+    std::size_t lines = 0, values = 0, step = 0;    ///< lines, values per line, and the step between values
     std::size_t line_pixels = 0, value_pixels = 0;  ///< from line to line, and from value to value, in the frame
 };
 
@@ -74,7 +74,7 @@ class ChunkedMovie : public Movie {
     bool columns_first_;
 };
 
-// Of chunks that fail, the first frame is reported, so that the advice in its error is true.
+// If several chunks fail, reports the first frame, so that the error's advice is correct.
 void ChunkedMovie::read_to(std::int64_t first, int count, std::byte* out) {
     check_frames(info_, first, count);
     if (count == 0) return;
@@ -93,7 +93,7 @@ void ChunkedMovie::read_to(std::int64_t first, int count, std::byte* out) {
         }
     };
     tbb_threads();
-    // Isolated: a caller's thread that waits here must not run another of the caller's tasks meanwhile.
+    // Isolated: while waiting here, a caller's thread must not run another of the caller's tasks.
     tbb::this_task_arena::isolate([&] { tbb::parallel_for(begin, end, read_one); });
     if (failed < end)
         throw UnreadableFrame(file_.name(), std::max(first, std::int64_t(failed / a_layer * array_.chunk[0])), reason);
@@ -102,7 +102,7 @@ void ChunkedMovie::read_to(std::int64_t first, int count, std::byte* out) {
 void ChunkedMovie::read_part(std::size_t number, std::int64_t first, int count, std::byte* out) const {
     std::vector<std::byte> values;
     read_chunk(array_, file_, number, values);
-    const std::size_t value_bytes = std::size_t(bytes_of(array_.type.pixel)), width = std::size_t(info_.width);
+    const std::size_t value_bytes = std::size_t(num_bytes(array_.type.pixel)), width = std::size_t(info_.width);
     if (array_.type.big_endian == host_is_little_endian) swap_bytes(values.data(), values.size(), int(value_bytes));
     const auto begin_frame = std::int64_t(number / (array_.chunks[1] * array_.chunks[2]) * array_.chunk[0]);
     const std::uint64_t line = number / array_.chunks[2] % array_.chunks[1] * array_.chunk[1],
@@ -118,11 +118,11 @@ void ChunkedMovie::read_part(std::size_t number, std::int64_t first, int count, 
             values.data() + std::uint64_t(frame - begin_frame) * array_.chunk[1] * array_.chunk[2] * value_bytes;
         const std::size_t pixel = std::size_t(frame - first) * std::size_t(info_.height) * width +
                                   line * part.line_pixels + value * part.value_pixels;
-        scatter(array_.type.pixel, from, part, out + pixel * std::size_t(bytes_of(info_.type)));
+        scatter(array_.type.pixel, from, part, out + pixel * std::size_t(num_bytes(info_.type)));
     }
 }
 
-/// Frames that follow each other in the file.
+/// A movie whose frames follow each other in the file.
 std::unique_ptr<Movie> contiguous_movie(const std::filesystem::path& path, hid_t dataset, MovieInfo info,
                                         StoredType type, bool columns_first) {
     const haddr_t offset = H5Dget_offset(dataset);

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Deflate, the strongest filter in use, shrinks to 1/1032 at best: a larger claim cannot be real data.
+/// Deflate, the strongest filter in use, shrinks data to 1/1032 at best. A larger claim cannot be real.
 constexpr double largest_compression = 1100;
 constexpr hsize_t largest_chunk_bytes = hsize_t(1) << 28;
 constexpr std::size_t largest_string_bytes = std::size_t(15) << 20;
@@ -31,7 +31,7 @@ constexpr std::size_t largest_string_bytes = std::size_t(15) << 20;
     throw InputError(fmt::format("{}: {}", path.string(), why));
 }
 
-/// Whether HDF5's last error was a version of the format that it does not know.
+/// Returns true if HDF5's last error was an unknown version of the format.
 bool is_of_a_newer_library() {
     const auto look = [](unsigned, const H5E_error2_t* error, void* found) -> herr_t {
         if (error->desc && std::strstr(error->desc, "version")) *static_cast<bool*>(found) = true;
@@ -71,7 +71,7 @@ void check_filters(hid_t properties, const char* name, const fs::path& path) {
 [[noreturn]] void refuse_link(hid_t place, const char* name, const H5L_info_t& link) {
     std::string file(std::size_t(std::max<ssize_t>(H5Fget_name(place, nullptr, 0), 0)), '\0'), target;
     H5Fget_name(place, file.data(), file.size() + 1);
-    constexpr std::size_t longest = 200;  // of a path that is shown
+    constexpr std::size_t longest = 200;  // characters of a path in a message
     if (link.type == H5L_TYPE_SOFT && link.u.val_size <= longest) {
         target.resize(link.u.val_size);
         if (H5Lget_val(place, name, target.data(), target.size(), H5P_DEFAULT) < 0) target.clear();
@@ -129,7 +129,7 @@ std::vector<T> read_all(hid_t dataset, hid_t memory_type, const char* name, cons
     return values;
 }
 
-/// Both kinds of object differ only in the calls.
+/// Reads a text from a dataset or an attribute, which differ only in HDF5's calls.
 template <class GetType, class GetSpace, class IsHonest, class Read>
 std::optional<std::string> read_string(hid_t object, GetType get_type, GetSpace get_space, IsHonest is_honest,
                                        Read read) {
@@ -182,7 +182,7 @@ bool Handle::close() {
 Handle open_file(const fs::path& path) {
     const Quiet quiet;
     const htri_t known = H5Fis_hdf5(path.c_str());
-    if (known < 0) InputFile{path};  // throws what the system says of it
+    if (known < 0) InputFile{path};  // throws the system's error
     if (known < 0) refuse(path, "cannot be opened: does it exist, and may you read it?");
     if (known == 0) refuse(path, "is not an HDF5 file");
     Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, reading_access()));
@@ -294,6 +294,19 @@ std::optional<std::string> read_string_attribute(hid_t place, const char* name) 
     const auto is_honest = [&] { return is_honest_text(place, name); };
     return read_string(attribute, H5Aget_type, H5Aget_space, is_honest,
                        [](hid_t object, hid_t type, void* out) { return H5Aread(object, type, out); });
+}
+
+std::optional<double> read_number_attribute(hid_t place, const char* name) {
+    const Quiet quiet;
+    if (H5Aexists(place, name) <= 0) return {};
+    const Handle attribute(H5Aopen(place, name, H5P_DEFAULT));
+    if (!attribute.valid()) return {};
+    const Handle type(H5Aget_type(attribute)), space(H5Aget_space(attribute));
+    double value = 0;
+    if (!type.valid() || !space.valid() || !is_numeric(type) || H5Sget_simple_extent_npoints(space) != 1 ||
+        H5Aread(attribute, H5T_NATIVE_DOUBLE, &value) < 0)
+        return {};
+    return value;
 }
 
 std::optional<std::string> read_characters_attribute(hid_t place, const char* name) {

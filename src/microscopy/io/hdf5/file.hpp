@@ -39,18 +39,18 @@ class Handle {
     ~Handle() { close(); }
     operator hid_t() const { return id_; }
     bool valid() const { return id_ >= 0; }
-    /// False when the library could not flush its caches to the file.
+    /// Closes the object. Returns false if the library could not flush its caches to the file.
     bool close();
 
   private:
     hid_t id_ = -1;
 };
 
-/// Opens for reading. Throws InputError: not there, not HDF5, truncated.
+/// Opens a file for reading. Throws InputError if it does not exist, is not HDF5 or is truncated.
 Handle open_file(const std::filesystem::path& path);
 
-/// Whether `place` has an object of that name. Throws InputError if that is a soft or external link, which might
-/// lead anywhere: it is not followed, and must not be ignored either.
+/// Returns true if `place` has an object of that name. Throws InputError if that is a soft or external link, which
+/// might lead anywhere. Such a link is not followed, and must not be ignored either.
 bool has(hid_t place, const char* name);
 
 /// Names in a group, sorted.
@@ -67,22 +67,25 @@ Handle open_dataset(hid_t place, const char* name, const std::filesystem::path& 
 /// Extent; empty for a scalar.
 std::vector<hsize_t> shape_of(hid_t dataset);
 
-/// All values of a numeric dataset. Throws InputError (no numbers, cannot be read).
+/// Returns all values of a numeric dataset. Throws InputError if it contains no numbers or cannot be read.
 std::vector<double> read_doubles(hid_t dataset, const char* name, const std::filesystem::path& path);
-/// `count` of them, from `first` on, of a 1-D one.
+/// Returns `count` values of a 1-D dataset, from `first` on.
 std::vector<double> read_doubles(hid_t dataset, const char* name, const std::filesystem::path& path, hsize_t first,
                                  hsize_t count);
 std::vector<float> read_floats(hid_t dataset, const char* name, const std::filesystem::path& path);
 
-/// Whether `type` is an integer or floating-point type whose bits all lie inside its bytes.
+/// Returns true if `type` is an integer or floating-point type whose bits all lie inside its bytes.
 bool is_numeric(hid_t type);
 
-/// A scalar string dataset, or an attribute of `place`, of fixed or variable length, up to 15 MiB; nothing
-/// when there is none.
+/// Returns a scalar string dataset, or an attribute of `place`, of fixed or variable length, up to 15 MiB; nullopt if
+/// there is none.
 std::optional<std::string> read_string_dataset(hid_t place, const char* name);
 std::optional<std::string> read_string_attribute(hid_t place, const char* name);
 
-/// An attribute that is a list of characters, as Imaris writes texts, or a text of fixed length; up to 1 MiB.
+/// Returns a scalar attribute of `place`, or one of a single element; nullopt if there is none, or it is no number.
+std::optional<double> read_number_attribute(hid_t place, const char* name);
+
+/// Returns an attribute of up to 1 MiB: a list of characters, as Imaris writes texts, or a text of fixed length.
 std::optional<std::string> read_characters_attribute(hid_t place, const char* name);
 
 }  // namespace glint::hdf5

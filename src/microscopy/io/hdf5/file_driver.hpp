@@ -1,11 +1,11 @@
-// What glint's two HDF5 file drivers have in common: reading.cpp has one that reads, writing.cpp one that writes.
+// Common to glint's two HDF5 file drivers: the reading one (reading.cpp) and the writing one (writing.cpp).
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "io/hdf5/file.hpp"
 
 #if __has_include(<H5FDdevelop.h>)
-#include <H5FDdevelop.h>  // from HDF5 1.14 on the driver's declarations stand here
+#include <H5FDdevelop.h>  // declares drivers from HDF5 1.14 on
 #endif
 
 namespace glint::hdf5 {
@@ -20,8 +20,8 @@ struct OpenFile : H5FD_t {
     static const OpenFile& of(const H5FD_t* base) { return *static_cast<const OpenFile*>(base); }
 };
 
-/// A driver to which `open`, `query`, `read`, `write` and the kinds of memory are still to be added. `number`: of the
-/// range for testing. Assigned by name: the order of the members differs between HDF5's versions.
+/// Returns a driver without `open`, `query`, `read`, `write` and the kinds of memory, which the caller adds. `number`:
+/// from the range for testing. Members are assigned by name, because their order differs between HDF5's versions.
 template <class File>
 H5FD_class_t file_driver(const char* name, [[maybe_unused]] int number) {
     using Open = OpenFile<File>;

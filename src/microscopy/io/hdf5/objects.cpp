@@ -7,7 +7,7 @@
 namespace glint::hdf5 {
 namespace {
 
-constexpr std::uint64_t most_bytes_at_once = 16 << 20;
+constexpr std::uint64_t max_bytes_at_once = 16 << 20;
 constexpr std::size_t max_pieces = 100;
 
 /// A range of bytes that holds messages.
@@ -44,7 +44,7 @@ Header read_header(Source& source, std::uint64_t at) {
 Bytes::Bytes(Source& source, std::uint64_t at, std::uint64_t count) {
     const InputFile& file = source.file;
     if (at > file.size() || source.base + at >= file.size()) return;
-    count = std::min({count, file.size() - source.base - at, most_bytes_at_once});
+    count = std::min({count, file.size() - source.base - at, max_bytes_at_once});
     source.exhausted |= count > source.bytes_left;
     if (source.exhausted) return;
     source.bytes_left -= count;
@@ -115,20 +115,46 @@ void ChunkFacts::take(Message message) {
     }
 }
 
+namespace {
+
+/// Number of elements of a dataspace message; 2^20 if it is more, which no message holds.
+std::uint64_t count_elements(Bytes& bytes) {
+    constexpr std::uint64_t max_count = 1 << 20, null_space = 2;
+    const std::uint64_t version = bytes.number(1), rank = bytes.number(1);
+    bytes.skip(1);
+    const std::uint64_t kind = bytes.number(version == 1 ? 5 : 1);
+    if (version > 1 && kind == null_space) return 0;
+    std::uint64_t count = 1;
+    for (std::uint64_t k = 0; k < rank; ++k) {
+        const std::uint64_t extent = bytes.number(8);
+        count = extent == 0 ? 0 : count > max_count / extent ? max_count : count * extent;
+    }
+    return count;
+}
+
+}  // namespace
+
 bool find_value(Message message, AttributePlace& place) {
     Bytes& bytes = message.bytes;
     const std::size_t begin = bytes.at();
-    const std::uint64_t version = bytes.number(1);
-    bytes.skip(1);
+    const std::uint64_t version = bytes.number(1), flags = bytes.number(1);
     std::size_t sizes[3];  // of name, type and space
     for (std::size_t& size : sizes) size = bytes.number(2);
     if (version == 3) bytes.skip(1);
     if (version == 1)
         for (std::size_t& size : sizes) size = (size + 7) / 8 * 8;
     place.name = bytes.text(sizes[0]);
-    bytes.skip(sizes[1] + sizes[2]);
-    place.value = bytes.at();
-    return bytes.at() - begin <= message.size;
+    const std::size_t type = bytes.at(), space = type + sizes[1];
+    place.value = space + sizes[2];
+    std::uint64_t value_bytes = 0;
+    if (version == 1 || (flags & 3) == 0) {  // else the type or the space is elsewhere
+        bytes.go_to(type + 4);
+        const std::uint64_t element_bytes = bytes.number(4);
+        bytes.go_to(space);
+        value_bytes = element_bytes * count_elements(bytes);
+    }
+    bytes.go_to(place.value);
+    return bytes.at() - begin <= message.size && value_bytes <= message.size - (bytes.at() - begin);
 }
 
 }  // namespace glint::hdf5

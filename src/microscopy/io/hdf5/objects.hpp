@@ -13,10 +13,11 @@
 
 namespace glint::hdf5 {
 
-/// A file, and how much of it may still be read: overlapping pieces could take time quadratic in its size.
+/// A file, and how much of it may still be read. Without a limit, overlapping pieces could take time quadratic in its
+/// size.
 struct Source {
     const InputFile& file;
-    std::uint64_t base = 0;  ///< what addresses count from
+    std::uint64_t base = 0;  ///< origin of addresses
     std::uint64_t bytes_left = 8 * file.size() + (64 << 10);
     bool exhausted = false;
 };
@@ -24,7 +25,7 @@ struct Source {
 /// Part of a file, read as little-endian numbers one after the other; beyond its end all is 0.
 class Bytes {
   public:
-    /// From address `at` on.
+    /// The bytes from address `at` on.
     Bytes(Source& source, std::uint64_t at, std::uint64_t count);
 
     std::size_t left() const { return bytes_.size() - std::min(at_, bytes_.size()); }
@@ -33,7 +34,7 @@ class Bytes {
     void go_to(std::size_t at) { at_ = at; }
     void skip(std::size_t count) { at_ += count; }
     std::uint64_t number(std::size_t bytes);
-    /// Up to a zero.
+    /// Reads a text up to a zero.
     std::string text(std::size_t bytes);
     /// Returns the position of the last zero, before which every text ends; 0 if there is none.
     std::size_t last_zero() const;
@@ -43,19 +44,20 @@ class Bytes {
     std::size_t at_ = 0;
 };
 
-/// One message of a header: what it is, and its bytes.
+/// One message of a header: its type and its bytes.
 struct Message {
     std::uint64_t kind = 0, size = 0;
-    bool is_elsewhere = false;  ///< shared among objects: here is only its place
-    Bytes& bytes;               ///< stands at the message's first one
+    bool is_elsewhere = false;  ///< shared by several objects: only its position is here
+    Bytes& bytes;               ///< positioned at the message's first byte
 };
 constexpr std::uint64_t dataspace_message = 0x01, datatype_message = 0x03, layout_message = 0x08,
                         attribute_message = 0x0c, continuation_message = 0x10, symbol_table_message = 0x11;
 
-/// Calls `take` for each message of the object whose header is at `address`, continuations included, until it is false.
+/// Calls `take` for each message of the object whose header is at `address`, including continuations, until it returns
+/// false.
 void for_each_message(Source& source, std::uint64_t address, const std::function<bool(Message)>& take);
 
-/// What each message of a dataset states of its chunks; 0 if it states nothing.
+/// What the messages of a dataset state about its chunks; 0 if they state nothing.
 struct ChunkFacts {
     std::uint64_t rank = 0, value_bytes = 0;                    ///< of the data
     std::uint64_t chunk_dimensions = 0, chunk_value_bytes = 0;  ///< of a chunk; the last dimension is the value's bytes
@@ -67,7 +69,8 @@ struct ChunkFacts {
     }
 };
 
-/// Where an attribute message's value begins, and its name. False: it does not fit into the message.
+/// Gets the position of an attribute message's value, and its name. Returns false if they do not fit into the message,
+/// beyond which HDF5 1.10 would read.
 struct AttributePlace {
     std::string name;
     std::size_t value = 0;

@@ -25,7 +25,7 @@ H5FD_t* open(const char* name, unsigned flags, hid_t, haddr_t) {
     }
 }
 
-// A heap of names whose header claims more bytes than the file has: HDF5 1.10 copies them without a check.
+// Returns true for a heap of names whose header claims more bytes than the file has. HDF5 1.10 copies them unchecked.
 bool is_damaged_heap(const std::byte* bytes, size_t size, std::uint64_t file_bytes) {
     if (size < 32 || std::memcmp(bytes, "HEAP", 4) != 0) return false;
     std::byte claim[8];

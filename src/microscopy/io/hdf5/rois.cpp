@@ -1,4 +1,4 @@
-// ROI stacks from HDF5, with corners and frames where the file has them.
+// Reads ROI stacks from HDF5, with corners and frames if the file contains them.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 namespace glint {
 namespace {
 
-/// A dataset of one integer per ROI; empty if the file has none.
+/// Reads a dataset of one integer per ROI; empty if the file has none.
 template <class T>
 std::vector<T> read_per_roi(hid_t file, const char* name, std::size_t rois, const std::filesystem::path& path) {
     if (!hdf5::has(file, name)) return {};

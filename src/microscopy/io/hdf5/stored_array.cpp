@@ -1,4 +1,4 @@
-// Looks up chunks by HDF5, and unpacks them without it.
+// Finds chunks through HDF5, and unpacks them without it.
 // SPDX-License-Identifier: MIT
 #include "io/hdf5/stored_array.hpp"
 
@@ -15,7 +15,7 @@ namespace glint::hdf5 {
 namespace {
 
 constexpr std::uint64_t largest_chunk_bytes = std::uint64_t(1) << 28, checksum_bytes = 4;
-/// Deflate shrinks to 1/1032 at best.
+/// Deflate shrinks data to 1/1032 at best.
 constexpr double largest_compression = 1100;
 
 [[noreturn]] void refuse(const InputFile& file, const std::string& name, const std::string& why) {
@@ -63,7 +63,7 @@ void take_filters(hid_t properties, const std::string& name, const InputFile& fi
     }
 }
 
-// Before anything is taken from the file: neither chunks nor the number of chunks may exceed what it can hold.
+// Called before anything is read: neither chunks nor the number of chunks may exceed what the file can contain.
 void check_claims(hid_t dataset, const std::string& name, const InputFile& file, const StoredArray& array) {
     double values = 1, chunks = 1;
     for (int k = 0; k < 3; ++k) {
@@ -73,8 +73,8 @@ void check_claims(hid_t dataset, const std::string& name, const InputFile& file,
     }
     const double stored = double(std::min<std::uint64_t>(H5Dget_storage_size(dataset), file.size()));
     const double chunk_bytes = double(array.layout.chunk[0]) * double(array.layout.chunk[1]) *
-                               double(array.layout.chunk[2]) * bytes_of(array.layout.type);
-    const double claimed = values * bytes_of(array.layout.type);
+                               double(array.layout.chunk[2]) * num_bytes(array.layout.type);
+    const double claimed = values * num_bytes(array.layout.type);
     if (claimed > stored * (array.layout.is_deflated ? largest_compression : 1) && chunks > 1)
         refuse(file, name,
                fmt::format("claims {:.0f} bytes, and {:.0f} are stored: the file is damaged or truncated; copy it "
@@ -89,7 +89,7 @@ void check_claims(hid_t dataset, const std::string& name, const InputFile& file,
         refuse(file, name, fmt::format("claims {:.0f} chunks, more than the file can hold: it is damaged", chunks));
 }
 
-// What is not stored is read as 0, as all writers of movies leave it.
+// Data that are not stored are read as 0, the fill value of all writers of movies.
 void check_fill(hid_t properties, const std::string& name, const InputFile& file) {
     H5D_fill_value_t kind = H5D_FILL_VALUE_DEFAULT;
     double value = 0;
@@ -101,7 +101,7 @@ void check_fill(hid_t properties, const std::string& name, const InputFile& file
 
 Extent3 three(const std::vector<hsize_t>& extents) { return {extents[0], extents[1], extents[2]}; }
 
-/// As HDF5 shuffles: first the first bytes of all values, then the second ones, ...
+/// Reverses HDF5's shuffle, which stores the first bytes of all values, then the second ones, ...
 void unshuffle(const std::vector<std::byte>& from, int bytes_per_value, std::vector<std::byte>& to) {
     const std::size_t values = from.size() / std::size_t(bytes_per_value);
     to.resize(from.size());
@@ -192,11 +192,11 @@ void unpack(const InputFile& file, const StoredChunk& chunk, const ArrayLayout& 
         packed.resize(std::size_t(bytes));
         out.swap(packed);
     }
-    if (chunk.is_filtered && layout.is_shuffled && bytes_of(layout.type) > 1) {
-        unshuffle(out, bytes_of(layout.type), packed);
+    if (chunk.is_filtered && layout.is_shuffled && num_bytes(layout.type) > 1) {
+        unshuffle(out, num_bytes(layout.type), packed);
         out.swap(packed);
     }
-    if (layout.big_endian == host_is_little_endian) swap_bytes(out.data(), out.size(), bytes_of(layout.type));
+    if (layout.big_endian == host_is_little_endian) swap_bytes(out.data(), out.size(), num_bytes(layout.type));
 }
 
 }  // namespace glint::hdf5

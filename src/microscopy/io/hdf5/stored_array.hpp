@@ -1,4 +1,4 @@
-// Where in an HDF5 file the pixels of a dataset lie, for readers that unpack them by themselves, on all threads.
+// The location of a dataset's pixels in an HDF5 file, for readers that unpack them by themselves, on all threads.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -24,7 +24,7 @@ struct ArrayLayout {
     std::uint64_t checksum_bytes = 0;  ///< behind each stored chunk
 
     bool operator==(const ArrayLayout&) const = default;
-    std::uint64_t chunk_bytes() const { return chunk[0] * chunk[1] * chunk[2] * std::uint64_t(bytes_of(type)); }
+    std::uint64_t chunk_bytes() const { return chunk[0] * chunk[1] * chunk[2] * std::uint64_t(num_bytes(type)); }
 };
 
 /// One chunk; `bytes` 0: not stored, its values are 0.
@@ -39,9 +39,9 @@ struct StoredArray {
     ArrayLayout layout;
 };
 
-/// For a dataset in a file whose addresses begin at its first byte. Throws InputError if the dataset
-/// - has not three dimensions, or holds no pixels,
-/// - lies in other files,
+/// Returns the layout of a dataset in a file whose addresses begin at its first byte. Throws InputError if the dataset
+/// - does not have three dimensions, or contains no pixels,
+/// - is stored in other files,
 /// - has filters other than shuffle, deflate and fletcher32, or
 /// - claims more than the file's size.
 StoredArray stored_array(hid_t place, const char* name, const InputFile& file, Handle& dataset);

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 using Open = OpenFile<AtomicFile&>;
 
-/// What the file access property list carries to `open`.
+/// The target that the file access property list passes to `open`.
 struct Target {
     AtomicFile* file;
 };
@@ -34,7 +34,7 @@ herr_t query(const H5FD_t*, unsigned long* flags) {
     return 0;
 }
 
-// Bytes beyond the end, and those that cannot be read, are zeros; the AtomicFile remembers a failure.
+// Bytes beyond the end and unreadable bytes are zeros; the AtomicFile remembers a failure.
 herr_t read(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, size_t size, void* buffer) {
     const std::size_t got = Open::of(file).file.read_at(address, buffer, size);
     std::memset(static_cast<char*>(buffer) + got, 0, size - got);
@@ -86,7 +86,7 @@ Handle create_dataset(hid_t place, const char* name, hid_t type, std::span<const
     const Handle properties(H5Pcreate(H5P_DATASET_CREATE));
     H5Pset_obj_track_times(properties, false);
     H5Pset_layout(properties, H5D_CONTIGUOUS);
-    H5Pset_fill_time(properties, H5D_FILL_TIME_NEVER);  // every row is written once, by us
+    H5Pset_fill_time(properties, H5D_FILL_TIME_NEVER);  // every row is written once, by glint
     const Handle space(shape.empty() ? H5Screate(H5S_SCALAR)
                                      : H5Screate_simple(int(shape.size()), shape.data(), nullptr));
     Handle dataset(H5Dcreate2(place, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT));
@@ -112,6 +112,34 @@ void write_values(hid_t place, const char* name, hid_t type, std::span<const hsi
         if (extent == 0) return;
     if (H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0 || !dataset.close())
         throw_output_error(target, 0);
+}
+
+Handle create_group(hid_t place, const char* name, const fs::path& target) {
+    const Quiet quiet;
+    Handle group(H5Gcreate2(place, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    if (!group.valid()) throw_output_error(target, 0);
+    return group;
+}
+
+void write_attribute(hid_t object, const char* name, hid_t type, const void* value, const fs::path& target) {
+    const Quiet quiet;
+    const Handle space(H5Screate(H5S_SCALAR));
+    Handle attribute(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT));
+    if (!attribute.valid() || H5Awrite(attribute, type, value) < 0 || !attribute.close()) throw_output_error(target, 0);
+}
+
+void write_attribute(hid_t object, const char* name, double value, const fs::path& target) {
+    write_attribute(object, name, H5T_NATIVE_DOUBLE, &value, target);
+}
+
+void write_attribute(hid_t object, const char* name, const std::string& text, const fs::path& target) {
+    // HDF5's messages, of which an attribute is one, have less than 64 KiB.
+    std::size_t bytes = std::min<std::size_t>(text.size(), 60000);
+    while (bytes < text.size() && bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xc0) == 0x80) --bytes;
+    const std::string cut = text.substr(0, bytes);
+    const Handle type(H5Tcopy(H5T_C_S1));
+    if (H5Tset_size(type, cut.size() + 1) < 0 || H5Tset_cset(type, H5T_CSET_UTF8) < 0) throw_output_error(target, 0);
+    write_attribute(object, name, type, cut.c_str(), target);
 }
 
 void write_string(hid_t place, const char* name, const std::string& text, const fs::path& target) {

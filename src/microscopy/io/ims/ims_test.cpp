@@ -31,7 +31,7 @@ Handle group(hid_t place, const std::string& name) {
     return Handle(H5Gcreate2(place, name.c_str(), links, H5P_DEFAULT, H5P_DEFAULT));
 }
 
-/// A movie of one z plane, whose values count through all frames.
+/// A movie of one z plane, whose values are consecutive through all frames.
 struct Ims {
     int times = 3, channels = 1;
     hsize_t height = 3, width = 5;
@@ -115,7 +115,7 @@ TEST(ImsMovie, refuses_what_does_not_agree) {
     refused({.fill = 3}, {"another fill value than 0"});
 }
 
-TEST(ImsMovie, other_hdf5_files_are_told) {
+TEST(ImsMovie, other_hdf5_files_are_reported) {
     const test::TemporaryFolder folder;
     const auto path = folder / "locs.hdf5";
     {

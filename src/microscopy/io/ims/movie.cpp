@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t max_times = 1 << 24, max_channels = 4096;
 
-/// A group below others, or an invalid handle where one of them is missing.
+/// Returns a nested group, or an invalid handle if one is missing.
 hdf5::Handle group(hid_t place, std::initializer_list<std::string> names) {
     const hdf5::Quiet quiet;
     hdf5::Handle found;
@@ -52,7 +52,7 @@ std::int64_t count_of(hid_t place, const std::string& name, std::int64_t most) {
     return count;
 }
 
-/// Datasets are padded to whole chunks: the size stands beside them.
+/// The actual sizes, which are stored separately, because datasets are padded to whole chunks.
 struct Sizes {
     std::uint64_t width = 0, height = 0, depth = 0;
 };
@@ -80,7 +80,7 @@ void find_pixel_size(const hdf5::Handle& image, const Sizes& sizes, MovieInfo& i
     set_pixel_size(edge("ExtMin0", "ExtMax0", sizes.width), edge("ExtMin1", "ExtMax1", sizes.height), info);
 }
 
-/// The open file, and the chunks of each frame. HDF5 is asked only while it is opened: frames are read without it.
+/// The open file, and the chunks of each frame. HDF5 is used only while opening it, not for reading frames.
 class ImsMovie {
   public:
     ImsMovie(const std::filesystem::path& path, const MovieChoice& choice);
@@ -97,7 +97,7 @@ class ImsMovie {
               std::byte* out) const;
 
     InputFile file_;
-    PlainFrames shape_;  ///< of a frame whose chunks are put together, but for the conversion of types
+    PlainFrames shape_;  ///< shape of a frame after its chunks are assembled, before the conversion of types
     Sizes sizes_;
     std::optional<hdf5::StoredArray> array_;
     std::vector<Frame> frames_;
@@ -110,8 +110,8 @@ std::vector<Axis> axes_of(const hdf5::Handle& file, std::int64_t times, std::int
     return {{Dimension::time, times, {}}, channel, {Dimension::z, std::int64_t(depth), {}}};
 }
 
-/// Whether the file has Imaris' DataSet/ResolutionLevel 0. Throws InputError for tables of localizations and camera
-/// maps.
+/// Returns true if the file has Imaris' DataSet/ResolutionLevel 0. Throws InputError for tables of localizations and
+/// camera maps.
 bool is_of_imaris(const std::filesystem::path& path) {
     const hdf5::Quiet quiet;
     const hdf5::Handle file = hdf5::open_file(path);
@@ -187,7 +187,7 @@ void ImsMovie::find_frames(hid_t level, const Planes& planes, std::int64_t chann
 void ImsMovie::copy(const std::vector<std::byte>& chunk, std::uint64_t z, std::uint64_t y, std::uint64_t x,
                     std::byte* out) const {
     const hdf5::ArrayLayout& layout = array_->layout;
-    const auto bytes = std::uint64_t(bytes_of(layout.type));
+    const auto bytes = std::uint64_t(num_bytes(layout.type));
     const std::uint64_t rows = std::min(layout.chunk[1], sizes_.height - y),
                         columns = std::min(layout.chunk[2], sizes_.width - x);
     for (std::uint64_t row = 0; row < rows; ++row)
@@ -200,13 +200,13 @@ void ImsMovie::decode(std::int64_t frame, std::byte* out) const {
     const bool is_converted =
         layout.type != StoredPixel::uint8 && layout.type != StoredPixel::uint16 && layout.type != StoredPixel::float32;
     std::vector<std::byte> stored(
-        is_converted ? std::size_t(sizes_.width * sizes_.height * std::uint64_t(bytes_of(layout.type))) : 0);
+        is_converted ? std::size_t(sizes_.width * sizes_.height * std::uint64_t(num_bytes(layout.type))) : 0);
     std::vector<std::byte> values;
     const Frame& one = frames_[std::size_t(frame)];
     std::size_t k = 0;
     for (std::uint64_t y = 0; y < array_->shape[1]; y += layout.chunk[1])
         for (std::uint64_t x = 0; x < array_->shape[2]; x += layout.chunk[2], ++k) {
-            if (y >= sizes_.height || x >= sizes_.width) continue;  // padding alone
+            if (y >= sizes_.height || x >= sizes_.width) continue;  // only padding
             hdf5::unpack(file_, one.chunks[k], layout, values);
             copy(values, one.z, y, x, is_converted ? stored.data() : out);
         }

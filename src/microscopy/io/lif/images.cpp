@@ -1,4 +1,4 @@
-// Walks through the elements: an image is an element with pixels, in folders that are elements, too.
+// Walks through the elements: an image is an element with pixels, inside folders, which are also elements.
 // SPDX-License-Identifier: MIT
 #include "io/lif/images.hpp"
 
@@ -26,7 +26,7 @@ std::optional<StoredPixel> stored_as(int kind, int bits) {
     return is_float ? StoredPixel::float64 : StoredPixel::uint64;
 }
 
-/// The name with those of the folders around it, without that of the whole file.
+/// Returns the element's name after the names of its parent folders, without the name of the whole file.
 std::string path_of(const pugi::xml_node& element) {
     std::string path = element.attribute("Name").value();
     for (pugi::xml_node around = element.parent(); around; around = around.parent())

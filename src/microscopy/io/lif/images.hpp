@@ -1,4 +1,4 @@
-// What the XML of a LIF file says of its images.
+// The images that the XML of a LIF file describes.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -31,18 +31,18 @@ struct Dimension {
     int id = 0;
     std::int64_t count = 1;
     std::uint64_t step = 0;  ///< bytes from one to the next
-    double length_nm = 0;    ///< from the first to the last; 0: not known
+    double length_nm = 0;    ///< from the first to the last; 0: unknown
 };
 
 struct Channel {
-    std::optional<StoredPixel> stored;  ///< nullopt: of a type that is not known
+    std::optional<StoredPixel> stored;  ///< nullopt: unknown type
     std::uint64_t offset = 0;           ///< bytes from the image's first
     std::string name;                   ///< of its colour
 };
 
 struct Image {
-    std::string name;   ///< with the folders in which it is
-    std::string block;  ///< with its pixels
+    std::string name;   ///< with the folders that contain it
+    std::string block;  ///< that contains its pixels
     std::vector<Dimension> dimensions;
     std::vector<Channel> channels;
     std::optional<double> exposure_ms;  ///< of the channels, if they agree

@@ -1,4 +1,4 @@
-// LIF files: planes in any order, several images, damage, and descriptions that claim what is not there.
+// LIF files: planes in any order, several images, damage, and descriptions of missing data.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -81,7 +81,7 @@ std::vector<std::uint16_t> planes(const std::vector<int>& numbers) {
     return out;
 }
 
-/// Of 2 channels, 2 z planes and 3 times, the channels fastest.
+/// 2 channels, 2 z planes and 3 times, with the channel varying fastest.
 Image hyperstack() {
     return {.channels = channel(0, "Green") + channel(16, "Red"),
             .dimensions = dimension(1, "4", "2", "3e-7") + dimension(2, "2", "8", "1e-7") + dimension(3, "2", "32") +
@@ -138,7 +138,7 @@ TEST(LifMovie, the_distances_say_the_order) {
         dimension(1, "4", "2") + dimension(2, "2", "8") + dimension(3, "2", "48") + dimension(4, "3", "16");
     const auto path = folder.write("m.lif", lif({channels_last}));
     EXPECT_EQ(pixels<std::uint16_t>(*open_movie(path, {.channel = "1", .z = 1})), planes({9, 10, 11}));
-    Image beside;  // the channels of a pixel side by side
+    Image beside;  // the channels of a pixel are adjacent
     beside.channels = channel(0, "Green") + channel(2, "Red");
     beside.dimensions = dimension(1, "4", "4") + dimension(2, "2", "16");
     beside.pixels = bytes_of_numbers(counting<std::uint16_t>(16));
@@ -185,7 +185,7 @@ TEST(LifMovie, reads_other_types) {
     EXPECT_EQ(pixels<float>(*open_movie(path)), counting<float>(8, 0.5f));
 }
 
-TEST(LifMovie, truncated_file_gives_its_whole_frames) {
+TEST(LifMovie, truncated_file_has_its_complete_frames) {
     const TemporaryFolder folder;
     const std::string whole = lif({series(12)});
     const auto movie = open_movie(folder.write("m.lif", whole.substr(0, whole.size() - 17)));

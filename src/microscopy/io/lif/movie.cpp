@@ -1,4 +1,4 @@
-// Movies of Leica LAS AF and LAS X: an image of a LIF file, whose XML says the distance of planes, rows and pixels.
+// Movies of Leica LAS AF and LAS X: an image of a LIF file, whose XML gives the distances of planes, rows and pixels.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -36,7 +36,7 @@ constexpr std::uint32_t block_mark = 0x70;
 constexpr std::uint8_t field_mark = 0x2a;
 constexpr std::uint64_t max_xml_bytes = std::uint64_t(1) << 28, max_name_bytes = 1 << 12;  // real XML has some MB
 constexpr std::uint64_t max_block_bytes = std::uint64_t(1) << 60;
-constexpr std::size_t max_blocks = 1 << 20;
+constexpr std::size_t max_lif_blocks = 1 << 20;
 
 /// The text of names of blocks, which are ASCII. Other characters become `?`.
 std::string ascii(std::string_view utf16) {
@@ -68,7 +68,7 @@ LifFile read_file(const InputFile& file) {
 std::map<std::string, PixelBlock> find_blocks(const InputFile& file, std::uint64_t at, int version) {
     const std::size_t size_bytes = version >= 2 ? 8 : 4, head_bytes = 9 + size_bytes + 5;
     std::map<std::string, PixelBlock> blocks;
-    while (blocks.size() < max_blocks) {
+    while (blocks.size() < max_lif_blocks) {
         const std::string head = bytes_at(file, at, head_bytes);
         const std::uint64_t bytes =
             version >= 2 ? number_at<std::uint64_t>(head, 9) : number_at<std::uint32_t>(head, 9);
@@ -108,7 +108,7 @@ std::string name_of_dimension(int id) {
     }
 }
 
-/// One dimension of an image, which has none of several planes that is not known.
+/// Returns one dimension of an image. Unknown dimensions must not have several planes.
 lif::Dimension dimension_of(const std::string& file, const lif::Image& image, int id) {
     lif::Dimension found{id};
     for (const lif::Dimension& one : image.dimensions) {
@@ -145,7 +145,7 @@ std::vector<std::string> names_of_channels(const lif::Image& image) {
 
 /// The distance of pixels, as a number of values.
 int samples_of(const std::string& file, const lif::Image& image, const lif::Dimension& x, StoredPixel stored) {
-    const auto bytes = std::uint64_t(bytes_of(stored));
+    const auto bytes = std::uint64_t(num_bytes(stored));
     if (x.count == 1) return 1;
     if (x.step % bytes != 0 || x.step / bytes > 64)
         refuse_image(file, image, fmt::format("says pixels of {} bytes, {} bytes apart", bytes, x.step));
@@ -154,13 +154,13 @@ int samples_of(const std::string& file, const lif::Image& image, const lif::Dime
 
 double pixel_nm(const lif::Dimension& edge) { return edge.count > 1 ? edge.length_nm / double(edge.count - 1) : 0; }
 
-/// Frames that lie in the block: an acquisition that was stopped has fewer than planned.
+/// Limits the movie to the frames in the block: a stopped acquisition has fewer than planned.
 void end_with_block(const std::string& file, const lif::Image& image, const PixelBlock& block, PlainFrames& frames) {
     MovieInfo& info = frames.info;
     const std::uint64_t offset = frames.first_byte - block.begin;
     const std::uint64_t last_row = std::uint64_t(info.height - 1) * frames.row_bytes,
                         row = (std::uint64_t(info.width - 1) * std::uint64_t(frames.samples) + 1) *
-                              std::uint64_t(bytes_of(frames.stored)),
+                              std::uint64_t(num_bytes(frames.stored)),
                         needed = last_row + row;
     const std::uint64_t room = block.bytes - std::min(block.bytes, offset);
     const std::uint64_t whole = room < needed ? 0 : frames.step ? 1 + (room - needed) / frames.step : 1;

@@ -21,19 +21,19 @@ constexpr std::string_view map_name = "ND2 FILEMAP SIGNATURE NAME 0001!", map_en
 
 std::vector<std::byte> bytes_at(const InputFile& file, std::uint64_t begin, std::uint64_t count) {
     std::vector<std::byte> bytes(
-        std::size_t(std::min(count, file.size() - std::min(file.size(), begin))));  // never more than there is
+        std::size_t(std::min(count, file.size() - std::min(file.size(), begin))));  // at most the rest of the file
     bytes.resize(file.read_at(begin, bytes.data(), bytes.size()));
     return bytes;
 }
 
-/// A chunk's header; nullopt if there is none, or it reaches beyond the file.
+/// Reads a chunk's header; nullopt if there is none, or if it extends beyond the file.
 struct Head {
     std::string name;
     Data data;
 };
 
 std::optional<Head> head_at(const InputFile& file, std::uint64_t begin) {
-    const auto raw = bytes_at(file, begin, head_bytes + 64);  // names that matter are shorter
+    const auto raw = bytes_at(file, begin, head_bytes + 64);  // names that glint uses are shorter
     if (raw.size() < head_bytes) return std::nullopt;
     BytesReader bytes(raw);
     if (bytes.number<std::uint32_t>() != magic) return std::nullopt;
@@ -43,8 +43,8 @@ std::optional<Head> head_at(const InputFile& file, std::uint64_t begin) {
     return Head{name.substr(0, name.find('!')), {begin + head_bytes + name_bytes, data_bytes}};
 }
 
-/// How many frames a file of that size may have: each has a chunk.
-std::uint64_t most_frames(const InputFile& file) { return file.size() / head_bytes; }
+/// Returns the maximum number of frames in a file of that size: each has a chunk.
+std::uint64_t max_frames(const InputFile& file) { return file.size() / head_bytes; }
 
 void add(const InputFile& file, std::string_view name, std::uint64_t begin, Chunks& chunks) {
     if (!name.starts_with(frame_prefix)) {
@@ -54,12 +54,12 @@ void add(const InputFile& file, std::string_view name, std::uint64_t begin, Chun
     std::uint64_t number = 0;
     const auto digits = name.substr(frame_prefix.size());
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    if (error != std::errc() || end != digits.data() + digits.size() || number >= most_frames(file)) return;
+    if (error != std::errc() || end != digits.data() + digits.size() || number >= max_frames(file)) return;
     if (number >= chunks.frames.size()) chunks.frames.resize(std::size_t(number) + 1);
     chunks.frames[std::size_t(number)] = begin;
 }
 
-/// Where the map is, as the last bytes say; nothing of a file that was not finished, or lost its end.
+/// Returns the map's position from the last bytes; nullopt for an unfinished or truncated file.
 std::optional<std::uint64_t> place_of_map(const InputFile& file) {
     const std::size_t bytes = map_end.size() + 8;
     if (file.size() < bytes) return std::nullopt;

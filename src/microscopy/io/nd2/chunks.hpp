@@ -1,4 +1,4 @@
-// The chunks of an ND2 file, and what its metadata say about its movie.
+// The chunks of an ND2 file, and the metadata of its movie.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,22 +15,23 @@
 
 namespace glint::nd2 {
 
-/// Where a chunk's data are.
+/// The position of a chunk's data.
 struct Data {
     std::uint64_t begin = 0, bytes = 0;
 };
 
 struct Chunks {
-    std::map<std::string, std::uint64_t> named;  ///< where those of metadata begin, by name without the "!"
-    std::vector<std::uint64_t> frames;           ///< where the chunks of pixels begin, by number; 0 if there is none
-    bool recovered = false;                      ///< the file has no map of chunks: they were found one after the other
+    std::map<std::string, std::uint64_t> named;  ///< positions of metadata chunks, by name without the "!"
+    std::vector<std::uint64_t> frames;  ///< positions of the chunks of pixels, by frame number; 0 if there is none
+    bool recovered = false;             ///< the file has no map of chunks, so chunks were searched one after another
 };
 
-/// From the map at the file's end, else chunk by chunk. Throws InputError: damaged, no chunk of pixels.
+/// Reads the map at the file's end, else searches chunk by chunk. Throws InputError if the file is damaged or has no
+/// chunk of pixels.
 Chunks find_chunks(const InputFile& file);
 
-/// Returns the data after a chunk's header, whose name must be `name`. Throws std::runtime_error with the bare
-/// reason if another chunk is there, or it reaches beyond the file's end.
+/// Returns the data after a chunk's header, whose name must be `name`. Throws std::runtime_error with the bare reason
+/// if the name differs, or if the chunk extends beyond the file's end.
 Data data_of(const InputFile& file, std::uint64_t begin, const std::string& name);
 
 /// Returns the values of a chunk of metadata; nullopt if the file lacks it. Throws InputError if they are damaged.

@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* way_out = "save it as TIFF in NIS-Elements or Fiji";
 constexpr int max_components = 4096, deepest_loop = 16;
-constexpr std::int64_t most_planes = std::int64_t(1) << 40;
+constexpr std::int64_t max_planes = std::int64_t(1) << 40;
 
 [[noreturn]] void refuse(const InputFile& file, const std::string& why) {
     throw InputError(fmt::format("{}: {}; {}", file.name(), why, way_out));
@@ -45,8 +45,8 @@ void read_attributes(const InputFile& file, const Value& attributes, Facts& fact
     facts.height = int(whole(file, attributes, "uiHeight", 1, largest_edge_px));
     facts.components = int(whole(file, attributes, "uiComp", 1, max_components));
     facts.stored = stored_pixel(file, whole(file, attributes, "uiBpcInMemory", 1, 64));
-    facts.sequences = whole(file, attributes, "uiSequenceCount", 0, most_planes);
-    const std::int64_t row = std::int64_t(facts.width) * facts.components * bytes_of(facts.stored);
+    facts.sequences = whole(file, attributes, "uiSequenceCount", 0, max_planes);
+    const std::int64_t row = std::int64_t(facts.width) * facts.components * num_bytes(facts.stored);
     const std::int64_t padded = whole(file, attributes, "uiWidthBytes", 0, std::int64_t(1) << 32);
     facts.row_bytes = std::uint64_t(padded == 0 ? row : padded);
     if (facts.row_bytes < std::uint64_t(row))
@@ -58,7 +58,7 @@ void read_attributes(const InputFile& file, const Value& attributes, Facts& fact
     facts.is_compressed = compression == 0;
 }
 
-/// How many of a loop's items are valid, where it says so.
+/// Returns how many of a loop's items are valid, if the loop contains it.
 std::int64_t positions(const Value& loop, const Value& parameters) {
     const Value* points = parameters.child("Points");
     const auto count = points ? std::int64_t(points->children.size()) : std::int64_t(parameters.number_of("uiCount"));
@@ -96,7 +96,7 @@ double phases_count(const Value& parameters) {
     return count;
 }
 
-/// The axis of one loop. Size 0: none, or one that is not counted by frames (of wavelengths).
+/// Returns the axis of one loop. Size 0 if there is none, or if frames do not count it (wavelengths).
 Axis axis_of(const InputFile& file, const Value& loop) {
     const Value* parameters = loop.child("uLoopPars");
     if (!parameters || parameters->children.empty()) return {Dimension::time, 0, {}};
@@ -105,7 +105,7 @@ Axis axis_of(const InputFile& file, const Value& loop) {
         parameters = &parameters->children[0];
     const double type = loop.number_of("eType");
     const auto counted = [&](Dimension dimension, double count) {
-        if (!(count >= 0 && count <= double(most_planes)))
+        if (!(count >= 0 && count <= double(max_planes)))
             refuse(file, fmt::format("its metadata say a loop of {:.15g} frames: the file is damaged", count));
         return Axis{dimension, std::int64_t(count), {}};
     };
@@ -121,7 +121,8 @@ Axis axis_of(const InputFile& file, const Value& loop) {
     return axis;
 }
 
-/// A loop and those in it. Of loops side by side, as in each phase of an acquisition, the longest counts.
+/// Adds a loop and its inner loops. If there are several on a level, as in each phase of an acquisition, the longest
+/// counts.
 void add_loops(const InputFile& file, const Value& loop, std::size_t level, std::vector<Axis>& axes) {
     if (level > deepest_loop) refuse(file, fmt::format("has more than {} loops in one another", deepest_loop));
     Axis axis = axis_of(file, loop);
@@ -135,7 +136,7 @@ void add_loops(const InputFile& file, const Value& loop, std::size_t level, std:
         add_loops(file, inner->children[k], level + (is_counted ? 1 : 0), axes);
 }
 
-/// One axis a dimension, and as many planes as a number can count.
+/// Checks that each dimension has one axis, and that the number of planes is representable.
 void check_axes(const InputFile& file, std::vector<Axis>& axes) {
     double planes = 1;
     for (std::size_t k = 0; k < axes.size(); ++k) {
@@ -144,7 +145,7 @@ void check_axes(const InputFile& file, std::vector<Axis>& axes) {
             if (axes[other].dimension == axes[k].dimension)
                 refuse(file, "was acquired with two loops of the same kind in one another, which glint does not read");
     }
-    if (planes > double(most_planes))
+    if (planes > double(max_planes))
         refuse(file, fmt::format("its metadata say {:.0f} frames: the file is damaged", planes));
 }
 

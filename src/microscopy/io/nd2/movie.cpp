@@ -21,7 +21,7 @@ constexpr std::uint64_t time_stamp_bytes = 8;
 /// Deflate shrinks to 1/1032 at best.
 constexpr std::uint64_t largest_compression = 1100;
 
-/// Version 3 and newer are read; before, metadata and pixels were stored otherwise.
+/// Accepts version 3 and newer: older versions store metadata and pixels differently.
 void check_version(const InputFile& file) {
     std::string head(54, '\0');  // zeros where the file is shorter
     (void)file.read_at(0, reinterpret_cast<std::byte*>(head.data()), head.size());
@@ -57,7 +57,7 @@ class Nd2Movie {
     nd2::Chunks chunks_;
     Planes planes_;
     PlainFrames frames_;
-    std::size_t component_offset_ = 0;  ///< bytes from a pixel's first value to the movie's
+    std::size_t component_offset_ = 0;  ///< bytes from a pixel's first value to the movie's value
     bool is_compressed_ = false;
 };
 
@@ -70,7 +70,7 @@ Nd2Movie::Nd2Movie(const std::filesystem::path& path, const MovieChoice& choice)
     frames_.stored = facts.stored;
     frames_.samples = facts.components;
     frames_.row_bytes = facts.row_bytes;
-    component_offset_ = std::size_t(planes_.first % facts.components) * std::size_t(bytes_of(facts.stored));
+    component_offset_ = std::size_t(planes_.first % facts.components) * std::size_t(num_bytes(facts.stored));
     MovieInfo& info = frames_.info;
     info.name = path.filename().string();
     info.files = {path};
@@ -89,7 +89,7 @@ Nd2Movie::Nd2Movie(const std::filesystem::path& path, const MovieChoice& choice)
     leave_out_missing();
 }
 
-// By the first frame. All are equal, and each is checked when it is read.
+// Determined from the first frame. All frames are equal, and each is checked when it is read.
 std::uint64_t Nd2Movie::bytes_before_pixels() const {
     const std::int64_t number = sequence(0);
     if (number >= std::int64_t(chunks_.frames.size()) || chunks_.frames[std::size_t(number)] == 0) return 0;
@@ -97,11 +97,11 @@ std::uint64_t Nd2Movie::bytes_before_pixels() const {
     try {
         return nd2::data_of(file_, begin, nd2::frame_name(number)).begin - begin + time_stamp_bytes;
     } catch (const std::runtime_error&) {
-        return 0;  // the error of reading it says more
+        return 0;  // reading it gives a more precise error
     }
 }
 
-// A frame's claim is checked against the file before memory is taken for it.
+// Checks a frame's claim against the file before memory is allocated for it.
 bool Nd2Movie::is_whole(std::int64_t frame, std::uint64_t before) const {
     const std::int64_t number = sequence(frame);
     if (number >= std::int64_t(chunks_.frames.size()) || chunks_.frames[std::size_t(number)] == 0) return false;

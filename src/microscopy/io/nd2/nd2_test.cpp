@@ -1,4 +1,4 @@
-// ND2 movies: types, channels, loops, compression; files that were cut off, are old, or claim what they do not have.
+// ND2 movies: types, channels, loops, compression; files that are truncated, old, or claim missing data.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 #include <zlib.h>
@@ -57,8 +57,8 @@ struct Nd2 {
     std::string version = "Ver3.0";
     std::string experiment = {}, picture = {};  ///< values of SLxExperiment and SLxPictureMetadata
     bool has_map = true, has_attributes = true;
-    std::string attributes_in_place = {};  ///< instead of the default ones
-    std::uint64_t map_place = 0;           ///< instead of the right one
+    std::string attributes_in_place = {};  ///< replaces the default attributes
+    std::uint64_t map_place = 0;           ///< replaces the correct position
 
     std::size_t row() const { return row_bytes ? row_bytes : width * components * bits / 8; }
     std::string attributes() const {
@@ -171,7 +171,7 @@ TEST(Nd2Movie, stopped_acquisition_gives_what_it_has) {
     EXPECT_NE(movie->info().warnings[0].find("m.nd2: frame 6 of 8 is not in the file"), std::string::npos);
 }
 
-TEST(Nd2Movie, frames_beyond_its_loops_are_told) {
+TEST(Nd2Movie, frames_beyond_its_loops_are_reported) {
     const test::TemporaryFolder folder;
     const Nd2 file{.frames = 5, .experiment = experiment(1, 4)};
     const auto movie = open_movie(folder.write("m.nd2", file.bytes()));

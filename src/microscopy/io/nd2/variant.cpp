@@ -48,7 +48,7 @@ void append_utf8(std::string& text, std::uint32_t code) {
     }
 }
 
-/// Up to a zero or `most` units. Half of a surrogate pair becomes U+FFFD.
+/// Reads a text up to a zero or `most` units. Half of a surrogate pair becomes U+FFFD.
 std::string utf16_text(BytesReader& bytes, std::size_t most) {
     std::string text;
     std::uint32_t high = 0;
@@ -66,7 +66,7 @@ std::string utf16_text(BytesReader& bytes, std::size_t most) {
 
 class Parser {
   public:
-    /// `count` values, or all.
+    /// Reads `count` values, or all.
     void values(std::span<const std::byte> raw, std::size_t count, int depth, std::vector<Value>& out);
 
   private:

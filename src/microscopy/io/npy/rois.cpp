@@ -10,7 +10,7 @@
 namespace glint {
 namespace {
 
-// In Fortran order the ROI's number runs fastest and the column slowest.
+// In Fortran order, the ROI's number varies fastest and the column slowest.
 std::vector<float> c_order_from_fortran_order(const std::vector<float>& fortran, std::size_t rois, std::size_t size) {
     std::vector<float> c(fortran.size());
     for (std::size_t column = 0; column < size; ++column)

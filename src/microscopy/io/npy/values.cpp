@@ -47,7 +47,7 @@ const ValueType& value_type(const NpyHeader& header, const std::string& file) {
                     file, header.byte_order, header.type));
 }
 
-/// Calls read(first, number) for pieces of so many bytes, on all threads.
+/// Calls read(first, number) for each piece of the bytes, on all threads.
 template <class Read>
 void by_pieces(std::uint64_t bytes, std::size_t piece, const Read& read) {
     in_own_arena([&] {
@@ -99,7 +99,7 @@ std::optional<PixelType> npy_pixel_type(const NpyHeader& header) {
 
 std::unique_ptr<std::byte[]> read_npy_pixels(const InputFile& file, const NpyHeader& header, PixelType type,
                                              std::uint64_t count) {
-    const std::size_t each = std::size_t(bytes_of(type));
+    const std::size_t each = std::size_t(num_bytes(type));
     std::unique_ptr<std::byte[]> out = large_bytes(std::size_t(count) * each);
     by_pieces(count * each, large_piece,
               [&](std::uint64_t at, std::size_t n) { read_exactly(file, header.data_offset + at, out.get() + at, n); });

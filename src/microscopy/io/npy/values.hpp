@@ -25,13 +25,13 @@ struct NpyHeader {
 /// Throws InputError for anything but a plain header of version 1, 2 or 3.
 NpyHeader read_npy_header(const InputFile& file);
 
-/// How many whole values the file holds, whatever its shape says. Throws InputError for a type that is not read.
+/// Returns how many whole values the file contains, whatever its shape claims. Throws InputError for unsupported types.
 std::uint64_t npy_values_stored(const InputFile& file, const NpyHeader& header);
 
-/// The first `count` values as float, no more than are stored, in the file's order. Throws InputError.
+/// Returns the first `count` values as float, at most as many as are stored, in the file's order. Throws InputError.
 std::vector<float> read_npy_values(const InputFile& file, const NpyHeader& header, std::uint64_t count);
 
-/// Their type, if it is one that pixels have, in the byte order of this machine.
+/// Returns the pixel type of the values in this machine's byte order; nullopt if pixels cannot have the type.
 std::optional<PixelType> npy_pixel_type(const NpyHeader& header);
 
 /// Returns the first `count` values of such a type, unconverted. Uses all threads. Throws InputError.

@@ -1,4 +1,4 @@
-// Takes a block mapping apart by its lines.
+// Splits a block mapping into its lines.
 // SPDX-License-Identifier: MIT
 #include "io/picasso/lenient_yaml.hpp"
 
@@ -48,14 +48,14 @@ struct NumpyType {
 };
 using Anchors = std::map<std::string, NumpyType, std::less<>>;
 
-/// The word that begins at `at`, up to a blank, comma or bracket.
+/// Returns the word that begins at `at`, up to a blank, comma or bracket.
 std::string_view word_at(std::string_view text, std::size_t at) {
     text.remove_prefix(std::min(at, text.size()));
     text = text.substr(std::min(text.find_first_not_of(" \r\n\t-[,"), text.size()));
     return text.substr(0, text.find_first_of(" \r\n\t,]"));
 }
 
-/// The type that is dumped in the entry, or that it names by an alias.
+/// Returns the type that is dumped in the entry, or that the entry names by an alias.
 std::optional<NumpyType> numpy_type(std::string_view entry, Anchors& anchors) {
     constexpr std::string_view made = "numpy.dtype", args = "args:", state = "state: !!python/tuple";
     const auto at = entry.find(made), args_at = entry.find(args, std::min(at, entry.size()));
@@ -97,11 +97,10 @@ std::string number_text(std::string_view bytes, bool big_endian) {
     return fmt::format("{}", value);
 }
 
-/// The number of a NumPy scalar; empty for other objects.
+/// Returns the number of a NumPy scalar; empty for other objects.
 std::string numpy_scalar(std::string_view entry, Anchors& anchors) {
     const std::string_view first_line = entry.substr(0, entry.find('\n'));
-    const auto type =
-        numpy_type(entry, anchors);  // also of objects that are passed over: their type may have an anchor
+    const auto type = numpy_type(entry, anchors);  // also for objects that are skipped: their type may have an anchor
     if (first_line.find("numpy") == first_line.npos || first_line.find(".scalar") == first_line.npos || !type)
         return {};
     constexpr std::string_view binary = "!!binary";
@@ -125,7 +124,7 @@ std::string numpy_scalar(std::string_view entry, Anchors& anchors) {
     return {};
 }
 
-/// `key: !!python/unicode 'x'` without the tag.
+/// Returns `key: !!python/unicode 'x'` without the tag.
 std::string without_tags(std::string_view entry) {
     std::string out(entry);
     for (auto at = out.find(python_tag); at != out.npos; at = out.find(python_tag, at)) {
@@ -138,7 +137,7 @@ std::string without_tags(std::string_view entry) {
 
 std::string clean_mapping(std::string_view text, Anchors& anchors, int depth);
 
-/// An entry of a block mapping, from its key's line on; empty if it cannot be read.
+/// Returns an entry of a block mapping, from its key's line on; empty if it cannot be read.
 std::string clean_entry(std::string_view entry, Anchors& anchors, int depth) {
     const auto colon = entry.find(':');
     if (colon == entry.npos) return {};

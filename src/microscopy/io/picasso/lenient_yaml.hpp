@@ -1,4 +1,4 @@
-// YAML as Python programs dump it, with objects of NumPy and Python's own tags, which other readers refuse.
+// YAML as Python programs dump it: with objects of NumPy and Python's own tags, which YAML readers refuse.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -20,7 +20,7 @@ std::string without_python_objects(std::string_view yaml);
 /// keys that are repeated with other values.
 std::vector<std::string> keep_last_values(YAML::Node& mapping);
 
-/// The text up to the first line that ends a YAML document, `---` or `...`, after its beginning.
+/// Returns the text up to the first line that ends a YAML document: `---` or `...`, except at the beginning.
 std::string_view first_document(std::string_view yaml);
 
 }  // namespace glint

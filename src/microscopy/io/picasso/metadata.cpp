@@ -1,4 +1,4 @@
-// Picasso's metadata as YAML and JSON, and what they say about the movie.
+// Reads Picasso's metadata as YAML and JSON, and extracts facts about the movie.
 // SPDX-License-Identifier: MIT
 #include "io/picasso/metadata.hpp"
 
@@ -20,16 +20,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Aliases can make a small YAML file huge, or endless, when written out; more than this is left out.
+/// Limits the written size: aliases can make a small YAML file huge, or endless, when written out.
 struct Budget {
     int nodes = 200'000;
     std::int64_t bytes = 16 << 20;
 };
-/// Writing JSON out is recursive.
+/// Writing JSON is recursive.
 constexpr std::size_t deepest_nesting = 64;
-/// Keys of a JSON object that keeps their order are looked up one after the other.
+/// Keys of an order-preserving JSON object are searched linearly.
 constexpr std::size_t max_keys = 10'000;
-constexpr std::size_t most_steps = 1000;  ///< reading one takes about 0.1 ms
+constexpr std::size_t max_steps = 1000;  ///< reading one takes about 0.1 ms
 
 std::optional<YAML::Node> parsed(const std::string& text, std::vector<std::string>* repeated = nullptr) {
     if (text.empty()) return {};
@@ -81,9 +81,10 @@ Json to_json(const YAML::Node& node, Budget& budget, std::size_t depth = 0) {
     return map;
 }
 
-/// Whether JSON is not nested too deeply, and its objects not too long, for us: one pass over the bytes before parsing.
+/// Returns true if JSON is not nested too deeply and its objects are not too long: one pass over the bytes before
+/// parsing.
 bool is_manageable(std::string_view json) {
-    std::vector<std::size_t> keys;  // of each object or list around
+    std::vector<std::size_t> keys;  // number of keys of each enclosing object or list
     bool quoted = false;
     for (std::size_t k = 0; k < json.size(); ++k) {
         const char c = json[k];
@@ -99,7 +100,7 @@ bool is_manageable(std::string_view json) {
 
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-/// YAML contains JSON: a block mapping whose keys and values are JSON needs no other quoting rules.
+/// YAML includes JSON: a block mapping whose keys and values are JSON needs no other quoting rules.
 std::string step_from_json(const Json& mapping) {
     std::string out;
     for (const auto& [key, value] : mapping.items()) {
@@ -155,7 +156,7 @@ std::string step_of(const MovieFacts& facts) {
     return out;
 }
 
-/// Whether `fails` for any fact.
+/// Returns true if `fails` is true for any fact.
 template <class Fails>
 bool any_fact(const MovieFacts& said, const MovieFacts& facts, Fails fails) {
     return fails(double(said.width), double(facts.width)) || fails(double(said.height), double(facts.height)) ||
@@ -169,7 +170,7 @@ Steps steps_from_yaml(const std::string& text, int& bad) {
     std::string current;
     const auto finish = [&] {
         if (current.find_first_not_of(" \t\r\n") != std::string::npos) {
-            if (std::string step; steps.size() < most_steps && parsed(step = without_python_objects(current)))
+            if (std::string step; steps.size() < max_steps && parsed(step = without_python_objects(current)))
                 steps.push_back(ending_in_newline(step));
             else
                 ++bad;
@@ -199,7 +200,7 @@ Steps steps_from_json(const std::string& text, int& bad) {
         return steps;
     }
     for (const Json& step : list) {
-        const std::string yaml = step.is_object() && steps.size() < most_steps ? step_from_json(step) : "";
+        const std::string yaml = step.is_object() && steps.size() < max_steps ? step_from_json(step) : "";
         if (parsed(yaml))
             steps.push_back(yaml);
         else
@@ -235,7 +236,7 @@ MovieFacts facts_in(const Steps& steps) {
         set_if_given(facts.width, number_at(*node, "Width"), 1e6);
         set_if_given(facts.height, number_at(*node, "Height"), 1e6);
         set_if_given(facts.frames, number_at(*node, "Frames"), 4294967296.0);
-        // As Picasso writes it, as its simulation does, and as some versions wrote the latter.
+        // Picasso's format, its simulation's format, and an older format of the simulation.
         const YAML::Node camera = (*node)["Camera"];
         set_if_given(in_camera, camera && camera.IsMap() ? number_at(camera, "Pixelsize") : 0, largest_pixel_nm);
         set_if_given(in_camera, number_at(*node, "Camera.Pixelsize"), largest_pixel_nm);

@@ -20,7 +20,7 @@ std::string pandas_type(hid_t file) {
     return group.valid() ? hdf5::read_string_attribute(group, "pandas_type").value_or("") : "";
 }
 
-/// The names of a block: texts of fixed length.
+/// Returns the names of a block: texts of fixed length.
 std::vector<std::string> names_of(hid_t file, const std::string& name, const std::filesystem::path& path) {
     const hdf5::Handle items = hdf5::open_dataset(file, name.c_str(), path);
     const hdf5::Handle type(H5Dget_type(items));

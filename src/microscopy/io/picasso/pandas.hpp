@@ -11,7 +11,7 @@
 
 namespace glint {
 
-/// Whether /locs is a group of pandas, with format="fixed" or "table".
+/// Returns true if /locs is a group of pandas, with format="fixed" or "table".
 bool is_pandas_fixed(hid_t file);
 bool is_pandas_table(hid_t file);
 
@@ -19,10 +19,10 @@ bool is_pandas_table(hid_t file);
 struct PandasBlock {
     hdf5::Handle values;
     std::string name;          ///< of the dataset
-    std::vector<int> columns;  ///< of the builder; -1: passed over
+    std::vector<int> columns;  ///< numbers of the builder's columns; -1: skipped
 };
 
-/// Announces the columns of format="fixed". Throws InputError. `rows` becomes their number.
+/// Announces the columns of format="fixed" and sets `rows` to their number. Throws InputError.
 std::vector<PandasBlock> announce_pandas_blocks(hid_t file, const std::filesystem::path& path,
                                                 LocalizationBuilder& builder, const Warn& warn, hsize_t& rows);
 

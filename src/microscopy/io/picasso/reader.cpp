@@ -33,7 +33,7 @@ Steps steps_beside(const fs::path& yaml, const Warn& warn) {
     return understood_steps(yaml.string(), text, steps_from_yaml, warn);
 }
 
-/// Picasso keeps the list in a dataset of that name; some writers in an attribute.
+/// Reads the steps that are stored inside the file: Picasso uses a dataset of that name, some writers an attribute.
 Steps steps_inside(hid_t file, const fs::path& path, const Warn& warn) {
     auto text = hdf5::read_string_dataset(file, "metadata");
     if (!text) text = hdf5::read_string_attribute(file, "metadata");
@@ -94,7 +94,7 @@ class PicassoTable : public TableFile {
 
     hdf5::Handle file_, dataset_;
     LocsRow row_;
-    std::vector<PandasBlock> blocks_;  ///< instead of `row_`
+    std::vector<PandasBlock> blocks_;  ///< used instead of `row_`
     hsize_t read_ = 0;
 };
 

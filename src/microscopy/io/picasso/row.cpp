@@ -1,4 +1,4 @@
-// Picasso's default order and types of columns, and the packing of rows.
+// Picasso's default order and types of columns, and how rows are packed.
 // SPDX-License-Identifier: MIT
 #include "io/picasso/row.hpp"
 
@@ -45,7 +45,7 @@ constexpr const char* default_order[] = {"frame",
                                          "emitters",
                                          "status"};
 
-/// Types of the columns that glint only copies: Picasso's own, unless values do not fit; else i4, i8 or f8.
+/// Returns the type of a column that glint only copies: Picasso's type if all values fit, else i4, i8 or f8.
 PicassoNumber number_of_extra(const std::string& name, const ExtraColumn& column, bool sees_all) {
     const bool fits_integers = all_finite(column.values);
     if (name == "n" && sees_all && all_within<std::uint32_t>(column.values)) return PicassoNumber::u32;

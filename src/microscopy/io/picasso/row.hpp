@@ -1,4 +1,4 @@
-// One row of Picasso's `/locs`: which columns a table gives it, in which order and of which types.
+// One row of Picasso's `/locs`: the columns for a table, their order and types.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,13 +15,13 @@ namespace glint {
 /// A packed little-endian record of the columns that `like` has.
 class PicassoRow {
   public:
-    /// `sees_all`: `like` has the values of all rows, so that integers may be as narrow as these allow.
+    /// `sees_all`: `like` has the values of all rows, so that integers may be as narrow as these values allow.
     PicassoRow(const Localizations& like, bool sees_all);
 
     hid_t type() const { return type_; }
     bool has(const std::string& name) const;
 
-    /// Columns that glint only copies and that are no integers.
+    /// Returns the columns that glint only copies and that are not integers.
     std::vector<std::string> real_extras() const;
 
     /// Packs rows of `piece` as records. Calls nothing of HDF5, so that threads may call it. NaN and infinity
@@ -29,7 +29,7 @@ class PicassoRow {
     std::size_t pack(const Localizations& piece, RowBlock rows, std::vector<std::byte>& records) const;
 
     enum class Number { u8, i32, u32, i64, f32, f64 };
-    /// A column and where it comes from: exactly one of the last four.
+    /// A column and its source: exactly one of the last four.
     struct Field {
         std::string name;
         Number number = Number::f32;  ///< in the record

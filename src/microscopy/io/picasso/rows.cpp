@@ -1,7 +1,7 @@
-// Reads rows as stored in the file, and extracts the columns by all threads.
+// Reads rows as stored in the file, and extracts the columns with all threads.
 //
-// HDF5 would convert row by row in one thread, which takes ten times as long as reading. It does so only if a
-// member is not a number of this computer (other byte order, 16 or 128 bits).
+// HDF5 would convert row by row in one thread, which takes ten times as long as reading. It does so only if a member is
+// not a native number of this computer (other byte order, 16 or 128 bits).
 // SPDX-License-Identifier: MIT
 #include "io/picasso/rows.hpp"
 
@@ -38,7 +38,7 @@ MemberType member_type_of(hid_t type) {
     return MemberType::other;
 }
 
-/// The names of a member that is a list of numbers, as pandas writes columns of one type; none for others.
+/// Returns the names of a member that is a list of numbers, as pandas writes columns of one type; else empty.
 std::vector<std::string> names_of_list(hid_t dataset, const std::string& member, hid_t type) {
     if (H5Tget_class(type) != H5T_ARRAY || H5Tget_array_ndims(type) != 1) return {};
     hsize_t count = 0;
@@ -67,8 +67,8 @@ void announce_list(const std::vector<std::string>& names, hid_t type, std::size_
     }
 }
 
-/// All numeric members, as stored in the file. `is_plain`: no member has a type that must be converted, or that
-/// needs memory of its own.
+/// Returns all numeric members, as stored in the file. `is_plain`: no member must be converted or needs memory of its
+/// own.
 LocsRow row_as_stored(hid_t dataset, hid_t file_type, const fs::path& path, LocalizationBuilder& builder,
                       const Warn& warn, bool& is_plain) {
     const int count = H5Tget_nmembers(file_type);
@@ -113,7 +113,7 @@ LocsRow row_as_stored(hid_t dataset, hid_t file_type, const fs::path& path, Loca
     return row;
 }
 
-/// A row in which HDF5 makes each member a double.
+/// Makes HDF5 convert each member of a row to a double.
 void convert_row_to_doubles(LocsRow& row) {
     row.bytes = row.members.size() * sizeof(double);
     row.type = hdf5::Handle(H5Tcreate(H5T_COMPOUND, row.bytes));
@@ -133,7 +133,7 @@ void take_rows_as(const std::byte* rows, const LocsRow& row, const LocsMember& m
     });
 }
 
-/// `count` rows, which are the builder's from `first` on.
+/// Adds `count` rows to the builder, from its row `first` on.
 void take_rows(const std::byte* rows, const LocsRow& row, std::size_t first, std::size_t count,
                LocalizationBuilder& builder) {
     for (const LocsMember& member : row.members) {

@@ -16,7 +16,7 @@ namespace glint {
 
 enum class MemberType { i8, u8, i16, u16, i32, u32, i64, u64, f32, f64, other };
 
-/// A column of the builder, and where it lies in a row.
+/// A column of the builder, and its position in a row.
 struct LocsMember {
     std::string name;
     int column = 0;
@@ -30,9 +30,8 @@ struct LocsRow {
     std::size_t bytes = 0;  ///< in memory
 };
 
-/// Announces the numeric members of the compound `file_type` as columns; `warn` names the others. In pandas'
-/// tables, members that are lists have a column for each value, with names in an attribute of `dataset`. Throws
-/// InputError.
+/// Announces the numeric members of the compound `file_type` as columns; `warn` names all other members. In pandas'
+/// tables, a list member has a column for each value, with names in an attribute of `dataset`. Throws InputError.
 LocsRow announce_row(hid_t dataset, hid_t file_type, const std::filesystem::path& path, LocalizationBuilder& builder,
                      const Warn& warn);
 

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 /// Facts about rows for warnings.
 struct RowFacts {
-    std::size_t not_finite = 0;  ///< values that Picasso cannot take
+    std::size_t not_finite = 0;  ///< values that Picasso does not accept
     std::size_t hidden = 0;      ///< rows that Picasso leaves out when it loads the file
     std::size_t with_gaps = 0;   ///< rows with NaN or infinity in a column that is only copied
     float x_end = 0, y_end = 0;
@@ -87,7 +87,7 @@ class PicassoFile : public LocalizationWriter::Format {
     std::size_t hidden_rows() const override { return facts_.hidden; }
 
   private:
-    /// But for `not_finite`.
+    /// Returns all facts except `not_finite`.
     RowFacts facts_of(const Localizations& piece, RowBlock block) const {
         RowFacts facts;
         std::vector<const std::vector<double>*> copied;
@@ -102,7 +102,7 @@ class PicassoFile : public LocalizationWriter::Format {
         return facts;
     }
 
-    /// Picasso takes x and y below 0, the outer half of the first pixel, and positions beyond the movie for errors.
+    /// Picasso treats x and y below 0 (the outer half of the first pixel) and positions beyond the movie as errors.
     bool is_hidden(const Localizations& piece, std::size_t row) const {
         const float x = piece.x_px[row], y = piece.y_px[row];
         const auto negative = [row](const std::vector<float>& v) { return !v.empty() && v[row] < 0; };
@@ -115,7 +115,7 @@ class PicassoFile : public LocalizationWriter::Format {
     Steps final_steps() const {
         Localizations ends = extent_;
         ends.x_px = {facts_.x_end}, ends.y_px = {facts_.y_end};
-        if (written_ > 0) ends.frame = {facts_.last_frame};  // without rows it has no frames either
+        if (written_ > 0) ends.frame = {facts_.last_frame};  // a table without rows has no frames either
         fill_unknown_extent(ends);
         return with_facts(extent_.history, {ends.width, ends.height, ends.frames, ends.pixel_size_nm});
     }
@@ -145,7 +145,7 @@ class PicassoFile : public LocalizationWriter::Format {
     fs::path path_;
     AtomicFile yaml_, hdf5_;
     Warn warn_;
-    Localizations extent_;  ///< metadata only
+    Localizations extent_;  ///< only its metadata are used
     PicassoRow row_;
     hdf5::Handle file_, locs_;
     std::size_t written_ = 0;

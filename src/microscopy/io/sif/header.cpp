@@ -1,4 +1,4 @@
-// Finds the sizes of frames in lines of text, whose number depends on the version, and the byte behind them.
+// Finds the sizes of frames in lines of text, whose number depends on the version, and the position of the first frame.
 // SPDX-License-Identifier: MIT
 #include "io/sif/header.hpp"
 
@@ -15,9 +15,10 @@
 namespace glint::sif {
 namespace {
 
-/// Before the sizes of the image; real headers have less than 20 kB.
+/// Maximum length of the header before the sizes of the image; real headers have less than 20 kB.
 constexpr std::uint64_t max_header_bytes = std::uint64_t(1) << 20;
-/// Four data sets that are absent: background, reference and two more, "0\n" each.
+/// Minimum length of the four data sets that are absent: background, reference and two more, "0
+/// " each.
 constexpr std::uint64_t bytes_of_absent_sets = 8;
 
 [[noreturn]] void refuse(const InputFile& file, const std::string& why) {
@@ -33,7 +34,8 @@ class Lines {
     Lines(const InputFile& file, std::uint64_t at) : file_(file), piece_at_(at) {}
     /// Returns the byte behind the last line.
     std::uint64_t at() const { return piece_at_ + used_; }
-    /// Returns the next line without its end, or nullopt if the file ends or the line is longer than any of a header.
+    /// Returns the next line without its end. Nullopt if the file ends, or if the line is longer than any line of a
+    /// header.
     std::optional<std::string> next();
 
   private:
@@ -58,7 +60,7 @@ std::optional<std::string> Lines::next() {
     return line;
 }
 
-/// The numbers of a text that consists of integers alone; empty for other texts.
+/// Returns the numbers of a text that contains only integers; empty for other texts.
 std::vector<std::int64_t> integers_of(std::string_view text) {
     std::vector<std::int64_t> numbers;
     for (text = trimmed(text); !text.empty(); text = trimmed(text)) {
@@ -71,7 +73,7 @@ std::vector<std::int64_t> integers_of(std::string_view text) {
     return numbers;
 }
 
-/// The acquisition's settings, which are numbers in text, each behind a space, and some single bytes.
+/// The acquisition's settings: numbers in text, each after a space, and some single bytes.
 class Settings {
   public:
     explicit Settings(std::string_view text) : text_(text) {}
@@ -90,7 +92,7 @@ class Settings {
     std::string_view text_;
 };
 
-/// The position of a frame on the sensor, in its pixels.
+/// The position of a frame on the sensor, in sensor pixels.
 struct Area {
     std::int64_t left = 0, top = 0, right = 0, bottom = 0, vertical_bin = 0, horizontal_bin = 0;
 };
@@ -134,7 +136,8 @@ void take_settings(std::string_view text, Header& header) {
     header.camera = trimmed(behind.substr(0, behind.find('\n')));
 }
 
-/// Pixels along an edge, from the sensor's pixels and how many are one. Flipped pictures have the larger number first.
+/// Returns the pixels along an edge, from the range of sensor pixels and the binning. Flipped pictures have the larger
+/// number first.
 int edge(std::int64_t first, std::int64_t last, std::int64_t bin, const InputFile& file) {
     constexpr std::int64_t max_sensor_px = 1 << 20;
     const std::int64_t least = std::min(first, last), most = std::max(first, last);
@@ -143,7 +146,7 @@ int edge(std::int64_t first, std::int64_t last, std::int64_t bin, const InputFil
     return int((most - least + 1) / bin);
 }
 
-/// The area of a frame, if `line` contains it: version, left, top, right, bottom, bins, and an offset.
+/// Returns the area of a frame, if `line` contains it: version, left, top, right, bottom, bins, and an offset.
 std::optional<Area> area_in(std::string_view line) {
     const auto numbers = integers_of(line);
     if (numbers.size() != 8 || !ends_with_version(trimmed(line).substr(0, 5))) return std::nullopt;
@@ -186,13 +189,13 @@ void take_sizes(const InputFile& file, const std::string& text, Header& header) 
     refuse(file, "does not say the sizes of its frames");
 }
 
-/// Of background and reference, which Solis may store beside the signal, none is read.
+/// Skips the flags. Solis may store a background and a reference in addition to the signal; neither is read.
 std::uint64_t end_of_flags(const InputFile& file, std::int64_t frames, std::uint64_t at) {
     Lines lines(file, at);
     const auto flag = lines.next();
     if (flag == "0") return lines.at();
     if (flag != "1") return at;
-    for (std::int64_t k = 0; k < frames; ++k)  // another number of each frame
+    for (std::int64_t k = 0; k < frames; ++k)  // one number per frame
         if (const auto line = lines.next(); !line || integers_of(*line).size() != 1) return at;
     return lines.at();
 }

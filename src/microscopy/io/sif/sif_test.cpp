@@ -18,14 +18,14 @@ using namespace std::string_literals;
 
 namespace {
 
-/// A file as Solis writes it: text, and single bytes that are no text.
+/// A file as Solis writes it: text, and single bytes that are not text.
 struct Sif {
     int version = 65567, accumulations = 1, signal = 1;
     std::string exposure = "0.03", values = "Counts", user_text = "\x01\x0a 65538 text\n";
     int left = 11, top = 22, right = 14, bottom = 21, vertical_bin = 1, horizontal_bin = 1;
     int areas = 1;
     std::int64_t frames = 3, pixels_of_frame = 8, all_pixels = -1;
-    int times = -1;                       ///< lines of times; -1: one a frame
+    int times = -1;                       ///< lines of times; -1: one per frame
     std::string flags = "0\n";            ///< behind the times
     std::string behind = "0\n0\n0\n0\n";  ///< behind the pixels: other data sets
 
@@ -106,7 +106,7 @@ TEST(SifMovie, divides_areas_by_bins) {
     EXPECT_EQ(read(folder, flipped.bytes(counts)), counts);
 }
 
-TEST(SifMovie, sums_of_exposures_and_values_that_are_no_counts_are_told) {
+TEST(SifMovie, sums_of_exposures_and_values_that_are_no_counts_are_reported) {
     const TemporaryFolder folder;
     const auto summed = open_movie(folder.write("movie.sif", Sif{.accumulations = 5}.bytes(counts)));
     EXPECT_DOUBLE_EQ(*summed->info().exposure_ms, 150);
@@ -120,7 +120,7 @@ TEST(SifMovie, sums_of_exposures_and_values_that_are_no_counts_are_told) {
     EXPECT_NE(corrected->info().warnings[0].find("a background was subtracted"), std::string::npos);
 }
 
-TEST(SifMovie, truncated_file_gives_its_whole_frames) {
+TEST(SifMovie, truncated_file_has_its_complete_frames) {
     const TemporaryFolder folder;
     const std::string whole = Sif{}.bytes(counts);
     const auto movie = open_movie(folder.write("movie.sif", whole.substr(0, whole.size() - 8 - 5)));

@@ -25,7 +25,7 @@ constexpr const char* description_name = "acquisitionmetadata.ini";
 constexpr std::string_view file_ending = "spool.dat";
 constexpr std::uint64_t max_description_bytes = std::uint64_t(1) << 20;  // real ones have less than 1 kB
 
-/// The number of a file: the digits of its name stand in reverse order. Nullopt for another file.
+/// Returns a file's number: the digits of its name are in reverse order. Nullopt for other files.
 std::optional<std::int64_t> number_of_file(const std::string& name) {
     if (!name.ends_with(file_ending)) return std::nullopt;
     std::string digits = name.substr(0, name.size() - file_ending.size());
@@ -34,7 +34,7 @@ std::optional<std::int64_t> number_of_file(const std::string& name) {
     return number_of<std::int64_t>(digits);
 }
 
-/// The lines `key = value` of the description; sections do not matter.
+/// The lines `key = value` of the description. Sections are ignored.
 class SpoolDescription {
   public:
     explicit SpoolDescription(const fs::path& path) : name_(path.string()) {
@@ -69,10 +69,10 @@ class SpoolDescription {
     std::map<std::string, std::string> values_;
 };
 
-/// Bytes of a row of pixels, two of which are in three bytes.
+/// Returns the bytes of a row of pixels, if two pixels take three bytes.
 std::uint64_t packed_row_bytes(int width) { return (std::uint64_t(width) * 3 + 1) / 2; }
 
-/// Two pixels in three bytes: the middle one has the low bits of both.
+/// Unpacks two pixels from three bytes: the middle byte contains the low bits of both.
 void unpack_row(const std::byte* from, int width, std::byte* out) {
     for (int x = 0; x < width; ++x) {
         const std::byte* three = from + std::size_t(x / 2) * 3;
@@ -87,7 +87,7 @@ struct SpoolFile {
     std::uint64_t bytes = 0;
 };
 
-/// A folder's files and how their pixels lie.
+/// A folder's files, and the layout of their pixels.
 class SpooledMovie {
   public:
     explicit SpooledMovie(const fs::path& folder);
@@ -103,10 +103,10 @@ class SpooledMovie {
     std::uint64_t stored_bytes() const {
         const MovieInfo& info = frames_.info;
         const std::uint64_t row = is_packed_ ? packed_row_bytes(info.width)
-                                             : std::uint64_t(info.width) * std::uint64_t(bytes_of(frames_.stored));
+                                             : std::uint64_t(info.width) * std::uint64_t(num_bytes(frames_.stored));
         return frames_.row_bytes * std::uint64_t(info.height - 1) + row;
     }
-    /// Whole frames in a file of so many bytes.
+    /// Returns the number of whole frames in a file of so many bytes.
     std::int64_t frames_in(std::uint64_t bytes) const {
         if (bytes < stored_bytes()) return 0;
         return std::min(frames_of_file_, std::int64_t(1 + (bytes - stored_bytes()) / frame_step_));
@@ -160,7 +160,7 @@ void SpooledMovie::take_description() {
                                 frames_.row_bytes, frames_.info.width, frames_.info.height, encoding));
 }
 
-/// Finds the files 0, 1, ... up to the first that is missing, so that each frame gets its own number.
+/// Finds the files 0, 1, ... up to the first missing one, so that each frame gets the correct number.
 void SpooledMovie::list() {
     std::map<std::int64_t, fs::path> found;
     std::error_code failed, ignored;
@@ -192,7 +192,7 @@ void SpooledMovie::list() {
                         name_, files_.size(), left_out, left_out == 1 ? "is" : "are"));
 }
 
-/// Ends the movie behind the first file that is shorter than the others.
+/// Ends the movie before the first file that is shorter than the others.
 void SpooledMovie::count_frames() {
     MovieInfo& info = frames_.info;
     info.frames = 0;
@@ -214,7 +214,7 @@ void SpooledMovie::count_frames() {
                                      stored_bytes()));
 }
 
-/// The header beside the frames says how many there are: the last file may have room for more.
+/// Sets the number of frames from the header beside the files: the last file may have room for more.
 void SpooledMovie::take_header() {
     if (header_.empty()) return;
     MovieInfo& info = frames_.info;
@@ -258,7 +258,7 @@ bool is_of_spool(const fs::path& file) {
     return file.filename().string().ends_with(file_ending) || in_lower_case(file.extension().string()) == ".sifx";
 }
 
-std::unique_ptr<Movie> open_spool(const fs::path& folder, const MovieChoice& choice, EarlierLooks*) {
+std::unique_ptr<Movie> open_spool(const fs::path& folder, const MovieChoice& choice, ScanState*) {
     require_single_planes(choice, folder.string());
     const auto movie = std::make_shared<const SpooledMovie>(folder);
     return decoded_movie(folder.string(), movie->info(),

@@ -17,7 +17,7 @@ using namespace glint::test;
 
 namespace {
 
-/// Frames of 3x2 px whose pixels count on through the movie.
+/// Frames of 3x2 px with consecutive pixel values through the movie.
 struct Spool {
     std::string encoding = "Mono16";
     int width = 3, height = 2, stride = 8, frame_bytes = 20, frames_of_file = 1;
@@ -28,7 +28,7 @@ struct Spool {
             "ImageSizeBytes = {}\r\n\r\n[multiimage]\r\nImagesPerFile = {}\r\n",
             height, width, stride, encoding, frame_bytes, frames_of_file);
     }
-    /// With gaps behind each row and each frame.
+    /// Packs frames with gaps after each row and each frame.
     template <class T>
     std::string frame(int number) const {
         std::string out;
@@ -42,16 +42,16 @@ struct Spool {
     }
 };
 
-std::string name_of(int number) {
+std::string to_name(int number) {
     std::string digits = fmt::format("{:010}", number);
     std::reverse(digits.begin(), digits.end());
     return digits + "spool.dat";
 }
 
-/// 12 files of a frame each, whose names are in another order than their numbers.
+/// Writes 12 files of one frame each, whose names are not in the order of their numbers.
 void write_twelve(const TemporaryFolder& folder, const Spool& spool = {}) {
     folder.write("acquisitionmetadata.ini", spool.description());
-    for (int k = 0; k < 12; ++k) folder.write(name_of(k), spool.frame<std::uint16_t>(k));
+    for (int k = 0; k < 12; ++k) folder.write(to_name(k), spool.frame<std::uint16_t>(k));
 }
 
 const auto counts = counting<std::uint16_t>(12 * 6, 1000);
@@ -66,13 +66,13 @@ std::string warning_of(const Movie& movie) {
 TEST(SpooledMovie, has_files_in_the_order_of_reversed_digits) {
     const TemporaryFolder folder;
     write_twelve(folder);
-    ASSERT_LT(name_of(10), name_of(1));
+    ASSERT_LT(to_name(10), to_name(1));
     const auto movie = open_movie(folder.path());
     EXPECT_EQ(movie->info().frames, 12);
     EXPECT_EQ(movie->info().type, PixelType::uint16);
     EXPECT_TRUE(movie->info().warnings.empty());
     EXPECT_EQ(pixels<std::uint16_t>(*movie), counts);
-    EXPECT_EQ(pixels<std::uint16_t>(*open_movie(folder / name_of(10))), counts);  // any file opens the folder
+    EXPECT_EQ(pixels<std::uint16_t>(*open_movie(folder / to_name(10))), counts);  // any file opens the folder
 }
 
 TEST(SpooledMovie, reads_several_frames_of_a_file) {
@@ -82,7 +82,7 @@ TEST(SpooledMovie, reads_several_frames_of_a_file) {
     for (int file = 0; file < 3; ++file) {
         std::string bytes;
         for (int k = 5 * file; k < std::min(12, 5 * file + 5); ++k) bytes += spool.frame<std::uint16_t>(k);
-        folder.write(name_of(file), bytes + std::string(file < 2 ? 7 : 0, 'p'));
+        folder.write(to_name(file), bytes + std::string(file < 2 ? 7 : 0, 'p'));
     }
     const auto movie = open_movie(folder.path());
     EXPECT_EQ(pixels<std::uint16_t>(*movie), counts);
@@ -93,7 +93,7 @@ TEST(SpooledMovie, unpacks_two_pixels_of_three_bytes) {
     const TemporaryFolder folder;
     const Spool spool{.encoding = "Mono12Packed", .stride = 6, .frame_bytes = 12};
     folder.write("acquisitionmetadata.ini", spool.description());
-    folder.write(name_of(0), std::string("\x12\xb3\xa4\x55\x06z\xff\x0f\x00\x80\x01", 11));  // z is a gap
+    folder.write(to_name(0), std::string("\x12\xb3\xa4\x55\x06z\xff\x0f\x00\x80\x01", 11));  // z is a gap
     EXPECT_EQ(pixels<std::uint16_t>(*open_movie(folder.path())),
               (std::vector<std::uint16_t>{0x123, 0xa4b, 0x556, 0xfff, 0x000, 0x801}));
 }
@@ -101,10 +101,10 @@ TEST(SpooledMovie, unpacks_two_pixels_of_three_bytes) {
 TEST(SpooledMovie, reads_other_encodings) {
     const TemporaryFolder folder;
     folder.write("acquisitionmetadata.ini", Spool{.encoding = "Mono32", .stride = 12, .frame_bytes = 24}.description());
-    folder.write(name_of(0), bytes_of_numbers(counting<std::uint32_t>(6, 100000)));
+    folder.write(to_name(0), bytes_of_numbers(counting<std::uint32_t>(6, 100000)));
     EXPECT_EQ(pixels<float>(*open_movie(folder.path())), counting<float>(6, 100000));
     folder.write("acquisitionmetadata.ini", Spool{.encoding = "Mono8", .stride = 3, .frame_bytes = 6}.description());
-    folder.write(name_of(0), "abcdef");
+    folder.write(to_name(0), "abcdef");
     EXPECT_EQ(pixels<std::uint8_t>(*open_movie(folder.path())), counting<std::uint8_t>(6, 'a'));
     folder.write("acquisitionmetadata.ini", Spool{.encoding = "Mono22Parallel"}.description());
     expect_error<InputError>([&] { open_movie(folder.path()); }, {"`Mono22Parallel`", "Mono12Packed", "Solis"});
@@ -113,24 +113,24 @@ TEST(SpooledMovie, reads_other_encodings) {
 TEST(SpooledMovie, a_missing_file_ends_the_movie) {
     const TemporaryFolder folder;
     write_twelve(folder);
-    std::filesystem::remove(folder / name_of(4));
+    std::filesystem::remove(folder / to_name(4));
     const auto movie = open_movie(folder.path());
     EXPECT_EQ(movie->info().frames, 4);
     EXPECT_NE(warning_of(*movie).find("file number 4 is missing, and 7 behind it are left out"), std::string::npos);
-    std::filesystem::remove(folder / name_of(0));
+    std::filesystem::remove(folder / to_name(0));
     expect_error<InputError>([&] { open_movie(folder.path()); }, {"the file of frame 0", "10 files of later frames"});
 }
 
 TEST(SpooledMovie, a_short_file_ends_the_movie) {
     const TemporaryFolder folder;
     write_twelve(folder);
-    folder.write(name_of(11), std::string(13, 'x'));  // the last one has no whole frame yet
+    folder.write(to_name(11), std::string(13, 'x'));  // the last file has no complete frame yet
     EXPECT_EQ(open_movie(folder.path())->info().frames, 11);
-    folder.write(name_of(5), std::string(13, 'x'));
+    folder.write(to_name(5), std::string(13, 'x'));
     const auto movie = open_movie(folder.path());
     EXPECT_EQ(movie->info().frames, 5);
-    EXPECT_NE(warning_of(*movie).find(name_of(5) + " is truncated"), std::string::npos);
-    folder.write(name_of(0), "x");
+    EXPECT_NE(warning_of(*movie).find(to_name(5) + " is truncated"), std::string::npos);
+    folder.write(to_name(0), "x");
     expect_error<InputError>([&] { open_movie(folder.path()); }, {"1 bytes, less than one frame of 14", "no frame"});
 }
 
@@ -151,7 +151,7 @@ TEST(SpooledMovie, refuses_descriptions_that_make_no_sense) {
     expect_error<InputError>([&] { open_movie(folder.path()); }, {"does not say `AOIWidth`"});
     std::filesystem::remove(folder / "acquisitionmetadata.ini");
     expect_error<InputError>([&] { open_movie(folder.path()); }, {"acquisitionmetadata.ini", "is not beside them"});
-    expect_error<InputError>([&] { open_movie(folder / name_of(3)); }, {"is not beside them"});
+    expect_error<InputError>([&] { open_movie(folder / to_name(3)); }, {"is not beside them"});
 }
 
 TEST(SpooledMovie, a_header_that_is_damaged_leaves_the_frames) {

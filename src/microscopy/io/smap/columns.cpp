@@ -34,10 +34,10 @@ const std::map<std::string, SmapMeaning, std::less<>>& known_meanings() {
     return known;
 }
 
-/// In pixels, beside the same in nm.
+/// Columns in pixels that another column contains in nm.
 constexpr const char* repeated_names[] = {"xpix",    "ypix",    "xpixerr", "ypixerr", "xerrpix",
                                           "yerrpix", "PSFxpix", "PSFypix", "zerr",    "znmerr"};
-/// Names that SMAP gives a meaning of its own, and of which glint has no value.
+/// Names to which SMAP gives its own meaning, and for which glint has no value.
 constexpr const char* own_names[] = {"channel", "filenumber"};
 
 /// A field name of MATLAB. namelengthmax is 63.
@@ -49,10 +49,10 @@ bool is_field_name(const std::string& name) {
                        [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; });
 }
 
-/// Columns of glint that SMAP has no name for keep theirs, in glint's units.
+/// Columns of glint without a name in SMAP keep their names and glint's units.
 constexpr const char* kept_names[] = {"sx_unc", "sy_unc", "detection_score", "emitters", "p_value"};
 
-/// Whether a reader would take an extra column for another one.
+/// Returns true if a reader would interpret an extra column as another one.
 bool has_other_meaning(const std::string& name) {
     const auto is_own = [&](const LocalizationColumn& column) { return name == column.name; };
     const auto& columns = localization_columns();

@@ -12,18 +12,18 @@
 
 namespace glint {
 
-/// What a column of SMAP is in Localizations: value * scale + shift, with scale and shift for a pixel size.
+/// The meaning of an SMAP column in Localizations: value * scale + shift, with scale and shift for a pixel size.
 struct SmapMeaning {
     enum Kind { plain, position_x, position_y, lateral, skipped };
-    std::vector<std::string> names;  ///< none: it only repeats another one
+    std::vector<std::string> names;  ///< none: it only repeats another column
     Kind kind = plain;
-    bool known = false;  ///< has a place in Localizations
+    bool known = false;  ///< Localizations contains it
 };
 
-/// The meaning of each column, given all of them: PSFxnm is both widths if there is no PSFynm.
+/// Returns the meaning of each column, given all of them: PSFxnm is both widths if there is no PSFynm.
 std::vector<SmapMeaning> smap_meanings(const std::vector<std::string>& names);
 
-/// Columns of channels and files. Mostly all rows are of one channel and one file.
+/// Columns of channels and files. In most tables, all rows are of one channel and one file.
 inline const std::vector<std::string> smap_tell_apart = {"channel", "filenumber"};
 
 /// A column that is written to SMAP's files.
@@ -35,8 +35,8 @@ struct SmapColumn {
     std::function<double(const Localizations&, std::size_t row)> value;
 };
 
-/// The columns of `like`. `pixel_size_nm` of `like` must be known. `left_out` receives those without a place: MATLAB
-/// has names of letters, digits and "_" only.
+/// Returns the columns of `like`, whose `pixel_size_nm` must be known. `left_out` receives columns without a valid
+/// name: MATLAB names contain only letters, digits and "_".
 std::vector<SmapColumn> smap_columns(const Localizations& like, std::vector<std::string>* left_out = nullptr);
 
 }  // namespace glint

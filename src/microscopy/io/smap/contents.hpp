@@ -1,4 +1,4 @@
-// What a .mat file of SMAP holds: the columns of saveloc.loc, and the facts of saveloc.file.
+// The contents of a .mat file of SMAP: the columns of saveloc.loc, and the facts of saveloc.file.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -22,7 +22,7 @@ struct SmapArray {
     std::function<void(std::uint64_t first, std::span<double> values)> read;  ///< throws InputError
 };
 
-/// saveloc.file(k).info; 0 if it says nothing.
+/// saveloc.file(k).info; 0 if unknown.
 struct SmapMovie {
     double pixel_x_nm = 0, pixel_y_nm = 0;
     double corner_x_px = 0, corner_y_px = 0;  ///< of the ROI on the camera
@@ -30,14 +30,14 @@ struct SmapMovie {
     bool operator==(const SmapMovie&) const = default;
 };
 
-/// The movie that the fields of an info say. `number(field, k)`: the k-th number of a field, 0 if there is none.
+/// Returns the movie from the fields of an info. `number(field, k)`: the k-th number of a field, 0 if there is none.
 SmapMovie smap_movie(const std::function<double(const char* field, std::size_t k)>& number);
 
 struct SmapContents {
     std::vector<SmapArray> columns;
     std::vector<SmapMovie> movies;
     std::vector<std::string> history;
-    std::vector<std::string> skipped;  ///< fields that are no lists of numbers
+    std::vector<std::string> skipped;  ///< fields that are not lists of numbers
 };
 
 constexpr std::size_t smap_max_fields = 1000, smap_max_files = 1000;

@@ -1,4 +1,4 @@
-// Writes a CSV as SMAP exports it: xnm, ynm, frame, locprecnm and its other names.
+// Writes a CSV as SMAP exports it, with SMAP's names: xnm, ynm, frame, locprecnm, ...
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include "io/localization_formats.hpp"
@@ -30,7 +30,7 @@ FormatWriter write_smap_csv(const std::filesystem::path& path, const Localizatio
     return write_cells(path, std::move(cells), "", target);
 }
 
-/// The CSV reader knows its columns.
+/// For reading, the CSV reader recognises the columns.
 TableFormat smap_csv_tables() {
     return {.name = "SMAP CSV",
             .endings = {".smap.csv"},

@@ -33,7 +33,7 @@ std::uint64_t count_of(hid_t dataset) {
     return hdf5::shape_of(dataset).empty() ? 0 : count;
 }
 
-/// Numbers of a row or a column, from the first-th on.
+/// Reads numbers of a row or a column, from `first` on.
 void read_line(hid_t dataset, const std::string& name, const fs::path& path, std::uint64_t from,
                std::span<double> values) {
     if (values.empty()) return;
@@ -55,7 +55,7 @@ bool is_line(const std::vector<hsize_t>& shape) {
     return !shape.empty() && std::count_if(shape.begin(), shape.end(), [](hsize_t n) { return n != 1; }) <= 1;
 }
 
-/// The numbers of a small field.
+/// Returns the numbers of a small field.
 std::vector<double> small_numbers(hid_t group, const char* name, const fs::path& path) {
     constexpr std::uint64_t max_numbers = 1000;
     if (type_of(group, name) != H5O_TYPE_DATASET) return {};
@@ -72,7 +72,7 @@ SmapMovie movie_of(hid_t info, const fs::path& path) {
     });
 }
 
-/// saveloc.file is a structure, or one whose fields are lists of references.
+/// Reads saveloc.file: a structure, or one whose fields are lists of references.
 std::vector<SmapMovie> movies_of(hid_t saveloc, const fs::path& path) {
     std::vector<SmapMovie> movies;
     const hdf5::Handle file = open_group(saveloc, "file");
@@ -91,7 +91,7 @@ std::vector<SmapMovie> movies_of(hid_t saveloc, const fs::path& path) {
     return movies;
 }
 
-/// A text of glint's in `saveloc`.
+/// Reads glint's history, a text in `saveloc`.
 std::vector<std::string> history_of(hid_t saveloc, const fs::path& path, const Warn& warn) {
     constexpr const char* name = "glint_history";
     if (type_of(saveloc, name) != H5O_TYPE_DATASET) return {};
@@ -152,7 +152,7 @@ SmapContents smap_contents_of_hdf5(const fs::path& path, const Warn& warn) {
         }
         contents.columns.push_back({name, is_empty ? 0 : count_of(*dataset), is_integer,
                                     [=, where = path](std::uint64_t first, std::span<double> values) {
-                                        (void)file;  // open as long as its datasets
+                                        (void)file;  // keeps the file open as long as its datasets
                                         read_line(*dataset, name, where, first, values);
                                     }});
     }

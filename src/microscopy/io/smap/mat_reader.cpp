@@ -66,7 +66,7 @@ class SmapTable : public TableFile {
     }
 
   private:
-    /// Files that were added to one another have their positions on the same camera.
+    /// Combined files have their positions on the same camera.
     SmapMovie movie_of(const std::vector<SmapMovie>& movies) const {
         if (movies.empty()) return {};
         for (const SmapMovie& movie : movies)
@@ -112,7 +112,7 @@ class SmapTable : public TableFile {
         }
     }
 
-    /// To px from the centre of the movie's first pixel.
+    /// Returns the conversion to px from the centre of the movie's first pixel.
     std::pair<double, double> conversion_to(const std::string& name, SmapMeaning::Kind kind) const {
         const bool is_y = name == "sy" || name == "lpy";
         switch (kind) {
@@ -124,7 +124,7 @@ class SmapTable : public TableFile {
     }
 
     std::vector<SmapArray> columns_;
-    std::vector<std::vector<int>> targets_;  ///< the builder's, for each column
+    std::vector<std::vector<int>> targets_;  ///< numbers of the builder's columns, for each column
     SmapMovie movie_;
     std::uint64_t read_ = 0;
 };

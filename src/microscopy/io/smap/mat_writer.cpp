@@ -24,7 +24,7 @@ using L = Localizations;
 
 constexpr std::size_t user_block_bytes = 512;
 
-/// MATLAB's header: text, no subsystem data, version 0x0200, and the mark of the byte order.
+/// Returns MATLAB's header: text, no subsystem data, version 0x0200, and the byte order mark.
 std::string mat73_header() {
     constexpr std::size_t text_bytes = 116;
     std::string header = "MATLAB 7.3 MAT-file, Platform: glint, HDF5 schema 1.00 .";
@@ -35,19 +35,17 @@ std::string mat73_header() {
     return header;
 }
 
-/// Writes MATLAB's variables into HDF5 groups. Its arrays have their dimensions in reverse order.
+/// Writes MATLAB's variables into HDF5 groups. HDF5 arrays have their dimensions in reverse order.
 class MatGroup {
   public:
     MatGroup(hid_t place, const char* name, const fs::path& path) : path_(path) {
-        const hdf5::Quiet quiet;
-        group_ = hdf5::Handle(H5Gcreate2(place, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
-        if (!group_.valid()) throw_output_error(path_, 0);
+        group_ = hdf5::create_group(place, name, path_);
         set_class(group_, "struct");
     }
 
     operator hid_t() const { return group_; }
 
-    /// The type of its numbers is that of the file.
+    /// Creates a column; its numbers have the file's type.
     hdf5::Handle column(const std::string& name, bool is_double, std::size_t rows) {
         if (rows == 0) {
             const std::uint64_t dimensions[] = {0, 1};
@@ -60,7 +58,7 @@ class MatGroup {
         return dataset;
     }
 
-    /// A row of numbers.
+    /// Writes a row of numbers.
     void numbers(const char* name, const std::vector<double>& values) {
         const hsize_t shape[] = {values.size(), 1};
         hdf5::Handle dataset = hdf5::create_dataset(group_, name, H5T_IEEE_F64LE, shape, path_);
@@ -108,24 +106,16 @@ class MatGroup {
             throw_output_error(path_, 0);
     }
 
-    void set_attribute(hid_t object, const char* name, hid_t type, const void* value) {
-        const hdf5::Quiet quiet;
-        const hdf5::Handle space(H5Screate(H5S_SCALAR));
-        hdf5::Handle attribute(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT));
-        if (!attribute.valid() || H5Awrite(attribute, type, value) < 0 || !attribute.close())
-            throw_output_error(path_, 0);
-    }
-
     void set_class(hid_t object, const char* matlab_class) {
         const hdf5::Handle type(H5Tcopy(H5T_C_S1));
         if (H5Tset_size(type, std::strlen(matlab_class)) < 0) throw_output_error(path_, 0);
-        set_attribute(object, "MATLAB_class", type, matlab_class);
+        hdf5::write_attribute(object, "MATLAB_class", type, matlab_class, path_);
     }
 
     template <class T>
     void set_number(hid_t object, const char* name, hid_t type, T value) {
         if (!host_is_little_endian) swap_bytes(reinterpret_cast<std::byte*>(&value), sizeof value, sizeof value);
-        set_attribute(object, name, type, &value);
+        hdf5::write_attribute(object, name, type, &value, path_);
     }
 
     const fs::path& path_;
@@ -211,7 +201,7 @@ class SmapMatFile : public LocalizationWriter::Format {
             throw_output_error(path_, 0);
     }
 
-    /// What SMAP's initfile.m sets up, with the movie's facts.
+    /// Writes the fields that SMAP's initfile.m creates, with the movie's facts.
     void write_file_info() {
         ends_.width = extent_.width, ends_.height = extent_.height, ends_.frames = extent_.frames;
         if (rows_ == 0) ends_.frame.clear();
@@ -222,7 +212,7 @@ class SmapMatFile : public LocalizationWriter::Format {
         info.numbers("cam_pixelsize_um", {extent_.pixel_size_nm / 1000, extent_.pixel_size_nm / 1000});
         info.numbers("numberOfFrames", {double(ends_.frames)});
         info.close();
-        file.text("name", "glint_sml.mat");  // SMAP replaces it by the file's own; so the bytes do not depend on it
+        file.text("name", "glint_sml.mat");  // fixed, for reproducible bytes; SMAP replaces it
         file.numbers("number", {1}), file.numbers("numberOfTif", {0}), file.empty("average");
         for (const auto& [name, fields] : {std::pair("tif", std::pair("image", "info")), {"raw", {"image", "frame"}}}) {
             MatGroup part(file, name, path_);

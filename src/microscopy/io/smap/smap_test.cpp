@@ -19,7 +19,7 @@ using namespace glint::test;
 
 namespace {
 
-/// What comes back from a file of SMAP that was written of `in`.
+/// Expects what is restored from an SMAP file written from `in`.
 void expect_smap(const Localizations& out, const Localizations& in) {
     EXPECT_EQ(out.frame, in.frame);
     for (const LocalizationColumn& column : localization_columns())
@@ -66,13 +66,13 @@ TEST(Smap, csv_counts_pixels_and_frames_from_one) {
     expect_near(out.sy_px, {1.3f, 1.4f}, "sy");
     EXPECT_EQ(out.extra.at("LLrel").values, (std::vector<double>{-1.5, -1.25}));
     EXPECT_TRUE(told.contain("has rows of several values of channel"));
-    // What the user says of a column counts.
+    // The user's name of a column has precedence.
     const Localizations mine = read_localizations(path, {}, 100, {{}, {{"photons", "LLrel"}}});
     expect_near(mine.photons, {-1.5f, -1.25f}, "photons");
     expect_near(mine.x_px, {0, 10}, "x");
 }
 
-TEST(Smap, names_that_matlab_lacks_are_told) {
+TEST(Smap, names_that_matlab_lacks_are_reported) {
     TemporaryFolder folder;
     Localizations in = full_table(5);
     for (const char* name : {"two words", "1st", "xnm", "xpix"}) in.extra[name].values.assign(5, 7);
@@ -94,27 +94,27 @@ std::string element(std::uint32_t type, std::string bytes) {
 }
 
 template <class T>
-std::string bytes_of(const std::vector<T>& values) {
+std::string num_bytes(const std::vector<T>& values) {
     return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
 }
 
 std::string matrix(std::uint32_t array_class, std::vector<std::int32_t> dimensions, const std::string& name,
                    const std::string& contents) {
-    return element(14, element(6, bytes_of(std::vector<std::uint32_t>{array_class, 0})) +
-                           element(5, bytes_of(dimensions)) + element(1, name) + contents);
+    return element(14, element(6, num_bytes(std::vector<std::uint32_t>{array_class, 0})) +
+                           element(5, num_bytes(dimensions)) + element(1, name) + contents);
 }
 
 template <class T>
 std::string column(std::uint32_t array_class, std::uint32_t type, const std::vector<T>& values, bool is_row = false) {
     const auto n = std::int32_t(values.size());
-    return matrix(array_class, is_row ? std::vector{1, n} : std::vector{n, 1}, "", element(type, bytes_of(values)));
+    return matrix(array_class, is_row ? std::vector{1, n} : std::vector{n, 1}, "", element(type, num_bytes(values)));
 }
 std::string singles(const std::vector<float>& values) { return column(7, 7, values); }
 std::string doubles(const std::vector<double>& values) { return column(6, 9, values, true); }
 
 using Fields = std::vector<std::pair<std::string, std::string>>;
 
-/// `fields`: those of one structure after the other.
+/// `fields`: those of each structure, one structure after another.
 std::string structure(const std::string& name, const Fields& fields, std::size_t structures = 1) {
     constexpr std::size_t length = 32;
     std::string names, contents;
@@ -125,7 +125,7 @@ std::string structure(const std::string& name, const Fields& fields, std::size_t
     }
     for (const auto& [field, bytes] : fields) contents += bytes;
     return matrix(2, {1, std::int32_t(structures)}, name,
-                  element(5, bytes_of(std::vector<std::int32_t>{length})) + element(1, names) + contents);
+                  element(5, num_bytes(std::vector<std::int32_t>{length})) + element(1, names) + contents);
 }
 
 std::string packed(const std::string& bytes) {
@@ -227,7 +227,7 @@ TEST(Smap, mat_of_version_5) {
     expect_small_table(read_localizations(folder.write("plain_sml.mat", mat5(table)), told.sink()));
     EXPECT_TRUE(told.contain("no list of real numbers are left out: names"));
     EXPECT_TRUE(told.contain("not as many values as frame, 3, are left out: short (2 values)"));
-    const std::string others = packed(matrix(6, {1, 1}, "other", element(9, bytes_of(std::vector<double>{7}))));
+    const std::string others = packed(matrix(6, {1, 1}, "other", element(9, num_bytes(std::vector<double>{7}))));
     expect_small_table(read_localizations(folder.write("packed_sml.mat", mat5(others + packed(table)))));
 }
 
@@ -259,18 +259,18 @@ TEST(Smap, damaged_mat) {
     int refused = 0;
     for (std::size_t bytes = 200; bytes < whole.size(); bytes += 97)
         refused += read(whole.substr(0, bytes)) != "no exception";
-    EXPECT_GT(refused, 40);  // a file that ends behind the last column may be whole
+    EXPECT_GT(refused, 40);  // a file that ends after the last column may be complete
     Fields fields = table_fields();
     fields[1].second = singles({1, 2});
     EXPECT_HAS(read(mat5(saveloc(fields, one_file()))), "saveloc.loc.xnm has 2 values, frame has 3");
     fields.erase(fields.begin() + 1);
     EXPECT_HAS(read(mat5(saveloc(fields, one_file()))), "saveloc.loc has no numeric field xnm");
     fields = table_fields();
-    fields[1].second = matrix(7, {3, 1}, "", element(7, bytes_of(std::vector<float>{1})));
+    fields[1].second = matrix(7, {3, 1}, "", element(7, num_bytes(std::vector<float>{1})));
     EXPECT_HAS(read(mat5(saveloc(fields, one_file()))), "xnm says that it has 3 numbers, and holds 4 bytes of them");
     fields[1].second = matrix(7, {0x7fffffff, 0x7fffffff}, "", element(7, ""));
     EXPECT_HAS(read(mat5(saveloc(fields, one_file()))), "saveloc.loc has no numeric field xnm");
-    // Each byte in turn: an error or a table, and no crash.
+    // Changing any byte gives an error or a table, but no crash.
     const std::string compressed = mat5(packed(saveloc(table_fields(), one_file())));
     for (std::size_t at = 128; at < compressed.size(); at += 5) {
         std::string damaged = compressed;

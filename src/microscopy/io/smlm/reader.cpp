@@ -30,7 +30,7 @@ CameraAxis read_axis(hid_t file, const char* name, const fs::path& path) {
 
 struct Meaning {
     const char* dataset;
-    std::vector<std::string> names;  ///< of the table; none: passed over
+    std::vector<std::string> names;  ///< of the table's columns; none: skipped
     enum Kind { index, plain, lateral, axial } kind;
 };
 
@@ -74,7 +74,7 @@ class SmlmTable : public TableFile {
     SmlmTable(const fs::path& from, double pixel_size_nm, const Warn& warn_of) : TableFile(from, warn_of) {
         const hdf5::Quiet quiet;
         file_ = hdf5::open_file(path);
-        idle = {"dataset", "track_id"};  // all rows are of one data set, or none is linked
+        idle = {"dataset", "track_id"};  // absent: all rows are of one data set, or none is linked
         x_ = read_axis(file_, "camera/pixel_edges_x", path);
         y_ = read_axis(file_, "camera/pixel_edges_y", path);
         if (x_.pixel_um <= 0) x_.pixel_um = pixel_size_nm / 1000;

@@ -41,10 +41,10 @@ struct SmlmColumn {
 
 enum class Widths { none, one, two };
 
-/// Which of the emitter types of SMLMData and GaussMLE the table is.
+/// The emitter type of SMLMData and GaussMLE that suits the table.
 struct EmitterKind {
     bool in_3d = false, has_pvalue = false;
-    Widths widths = Widths::none;  ///< free ones; a fixed width is no result
+    Widths widths = Widths::none;  ///< free widths; a fixed width is no result
 
     const char* type() const {
         if (in_3d) return has_pvalue ? "Emitter3DFitGaussMLE" : "Emitter3DFit";
@@ -68,8 +68,8 @@ EmitterKind kind_of(const L& like) {
     return kind;
 }
 
-/// Adds the columns of `like` that are none of the format's own, under their names, except those whose name is
-/// taken. `sees_all`: `like` has all rows.
+/// Adds the columns of `like` that do not belong to the format, under their names. Skips those whose name is used.
+/// `sees_all`: `like` has all rows.
 void add_extra_columns(const L& like, bool sees_all, std::vector<SmlmColumn>& columns,
                        std::vector<std::string>* left_out) {
     for (const auto& [name, column] : like.extra) {
@@ -78,7 +78,7 @@ void add_extra_columns(const L& like, bool sees_all, std::vector<SmlmColumn>& co
             (column.is_integer && all_finite(column.values)) || name == "dataset" || name == "track_id";
         const SmlmNumber number = !is_integer ? SmlmNumber::f64 : is_narrow ? SmlmNumber::i32 : SmlmNumber::i64;
         std::string dataset = name;
-        std::replace(dataset.begin(), dataset.end(), '/', '_');  // which HDF5 takes for a path
+        std::replace(dataset.begin(), dataset.end(), '/', '_');  // HDF5 would interpret it as a path
         const auto is_taken = [&](const SmlmColumn& other) { return other.name == dataset; };
         if (dataset == "id" || dataset.empty() || dataset == "." ||
             std::any_of(columns.begin(), columns.end(), is_taken)) {
@@ -98,7 +98,7 @@ std::vector<SmlmColumn> columns_of(const L& like, const EmitterKind& kind, SmlmN
     const auto position = [&](const char* name, std::vector<float> L::*values) {
         columns.push_back({name, real, [=](const L& t, std::size_t k) { return ((t.*values)[k] + 0.5) * um; }});
     };
-    /// A column that the format demands is NaN where the table does not know it.
+    /// Adds a column that the format requires: NaN if the table does not have it.
     const auto demanded = [&](const char* name, std::vector<float> L::*values, double scale) {
         if ((like.*values).empty())
             columns.push_back({name, real, [](const L&, std::size_t) { return std::nan(""); }});
@@ -140,7 +140,7 @@ std::vector<SmlmColumn> columns_of(const L& like, const EmitterKind& kind, SmlmN
     return columns;
 }
 
-/// As SMLMAnalysis has it, or as wide as the frames and rows need.
+/// Uses SMLMAnalysis's type, or a wider one if frames and rows need it.
 SmlmNumber index_for(const L& like, std::size_t rows) {
     constexpr auto largest = std::size_t(std::numeric_limits<std::int32_t>::max());
     const auto last = std::max_element(like.frame.begin(), like.frame.end());
@@ -205,7 +205,7 @@ class SmlmFile : public LocalizationWriter::Format {
 
     void close() override {
         ends_.width = extent_.width, ends_.height = extent_.height, ends_.frames = extent_.frames;
-        if (rows_ == 0) ends_.frame.clear();  // it has no frames either
+        if (rows_ == 0) ends_.frame.clear();  // without rows there are no frames either
         fill_unknown_extent(ends_);
         write_camera();
         write_metadata();

@@ -8,7 +8,7 @@
 namespace glint {
 
 inline constexpr const char* smlm_manifest_name = "manifest.json";
-/// What only glint's manifests say: the movie, the history, and which columns are whole numbers.
+/// The facts that only glint's manifests contain: the movie, the history, and which columns are whole numbers.
 inline constexpr const char* smlm_own_key = "glint";
 
 /// A column as glint writes it. Frames count from 1, and positions from the first pixel's outer edge.
@@ -35,7 +35,8 @@ inline constexpr SmlmField smlm_fields[] = {
     {"bg_unc", "photon", "bg_unc"},
 };
 
-/// Columns that are not in the list have the same name in both.
+/// Returns a field by one of its names; null if there is none. Columns that are not in the list have the same name in
+/// both.
 inline const SmlmField* smlm_field(std::string_view text, std::string_view SmlmField::*by) {
     for (const SmlmField& field : smlm_fields)
         if (field.*by == text) return &field;

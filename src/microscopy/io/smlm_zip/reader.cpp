@@ -54,7 +54,7 @@ double stored_number(std::string_view bytes, std::size_t at, StoredNumber number
     return 0;
 }
 
-/// A number, or one in a text, as protobuf writes numbers of 64 bits.
+/// Returns a number, also if it is a text, as protobuf writes 64-bit numbers.
 std::optional<double> number_in(const SortedJson& value) {
     if (value.is_number()) return value.get<double>();
     double number = 0;
@@ -78,7 +78,7 @@ struct StoredTable {
     std::unique_ptr<ZipStream> stream;
 };
 
-/// Reads what the manifest says of tables.
+/// Reads the manifest's description of tables.
 class ManifestReader {
   public:
     ManifestReader(const fs::path& path, const Warn& warn)
@@ -149,7 +149,7 @@ class ManifestReader {
         return nullptr;
     }
 
-    /// How many numbers a row has in a column: a number, or a list of extents.
+    /// Returns the number of values per row in a column: a number, or a list of extents.
     static std::size_t numbers_in(const SortedJson& shape) {
         constexpr double max_numbers = 1 << 20;
         double numbers = 1;
@@ -266,7 +266,7 @@ class SmlmZipTable : public TableFile {
         std::set<std::string> integers;
     };
 
-    /// What glint says in files of its own.
+    /// Returns the facts that glint stores in its own files.
     std::optional<OwnFacts> own_facts(const SortedJson& manifest, double pixel_size_nm) {
         const auto found = manifest.find(smlm_own_key);
         if (found == manifest.end() || !found->is_object()) return std::nullopt;
@@ -289,11 +289,11 @@ class SmlmZipTable : public TableFile {
         return own;
     }
 
-    /// Files of other programs are read like a CSV with these headers and units: the format says neither where
-    /// positions are measured from nor which number the first frame has.
+    /// Reads files of other programs like a CSV with these headers and units. The format defines neither the origin of
+    /// positions nor the number of the first frame.
     std::vector<CsvColumn> understand(bool is_own, const TextConventions& text) {
         first_frame = 1;
-        is_text = true;  // so that the user can say what the file does not
+        is_text = true;  // so that the user can state what the file lacks
         if (is_own && text.columns.empty()) return own_columns();
         std::vector<std::string> headers;
         for (const TableColumn& column : tables_.front().columns) headers.push_back(text_header(column));
@@ -315,7 +315,7 @@ class SmlmZipTable : public TableFile {
                             path.string()));
     }
 
-    /// "x [nm]": lengths are in nm unless the unit says otherwise.
+    /// Returns a header such as "x [nm]": lengths are in nm unless the unit differs.
     static std::string text_header(const TableColumn& column) {
         std::string name = column.header;
         if (name.ends_with("_precision")) name[name.size() - std::string_view("_precision").size()] = ' ';
@@ -383,9 +383,9 @@ class SmlmZipTable : public TableFile {
     }
 
     std::vector<StoredTable> tables_;
-    std::vector<std::vector<int>> targets_;  ///< the builder's, for each column
+    std::vector<std::vector<int>> targets_;  ///< numbers of the builder's columns, for each column
     std::string bytes_;
-    int channel_ = -1;  ///< the builder's column of the table's number
+    int channel_ = -1;  ///< the builder's column for the table's number
     std::size_t table_ = 0, read_ = 0;
 };
 

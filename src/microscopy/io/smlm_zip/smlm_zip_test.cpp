@@ -1,4 +1,4 @@
-// .smlm files: ZIP archives with a manifest and tables, of glint and of others.
+// .smlm files: ZIP archives with a manifest and tables, written by glint and by other programs.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -111,7 +111,7 @@ TEST(SmlmZip, tables_of_several_channels) {
     EXPECT_TRUE(told.contain("rows of several values of channel"));
 }
 
-TEST(SmlmZip, what_is_wrong_is_told) {
+TEST(SmlmZip, what_is_wrong_is_reported) {
     TemporaryFolder folder;
     const auto read = [&](const std::vector<std::pair<std::string, std::string>>& files) {
         const auto path = archive(folder / "a.smlm", files);

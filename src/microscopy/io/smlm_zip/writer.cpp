@@ -27,7 +27,7 @@ using SortedJson = nlohmann::json;
 constexpr const char* format_name = "smlm-table(binary)";
 constexpr const char* table_name = "localizations.bin";
 
-/// The format has no signed integers, so whole numbers that are none of these are stored as float64.
+/// The format has no signed integers, so other whole numbers are stored as float64.
 enum class ZipNumber { u32, f32, f64 };
 
 struct StoredColumn {
@@ -141,7 +141,7 @@ class SmlmZipFile : public LocalizationWriter::Format {
             }
     }
 
-    static const char* name_of(ZipNumber number) {
+    static const char* to_name(ZipNumber number) {
         return number == ZipNumber::u32 ? "uint32" : number == ZipNumber::f32 ? "float32" : "float64";
     }
 
@@ -149,7 +149,7 @@ class SmlmZipFile : public LocalizationWriter::Format {
         SortedJson headers = SortedJson::array(), types = SortedJson::array(), shapes = SortedJson::array(),
                    units = SortedJson::array(), integers = SortedJson::array();
         for (const StoredColumn& column : columns_) {
-            headers.push_back(column.header), types.push_back(name_of(column.number));
+            headers.push_back(column.header), types.push_back(to_name(column.number));
             shapes.push_back(1), units.push_back(column.unit);
             if (column.is_whole) integers.push_back(column.header);
         }

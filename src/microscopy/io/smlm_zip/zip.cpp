@@ -36,7 +36,7 @@ void append_little_endian(std::string& to, T value) {
         fmt::format("{}: {}: the archive is damaged or truncated; copy or write it again", file.name(), why));
 }
 
-/// The extra field of ZIP64 replaces the numbers that are all ones, in this order.
+/// Reads the extra field of ZIP64. Its values replace the numbers with all bits set, in this order.
 void read_zip64(std::string_view extra, ZipEntry& entry) {
     for (std::size_t at = 0; at + 4 <= extra.size();) {
         const auto kind = number_at<std::uint16_t>(extra, at), bytes = number_at<std::uint16_t>(extra, at + 2);
@@ -93,12 +93,12 @@ std::vector<ZipEntry> zip_entries(const InputFile& file) {
     if (directory.at > file.size() || directory.bytes > file.size() - directory.at)
         refuse(file, fmt::format("its directory should lie in {} bytes from byte {} on, and the file has {}",
                                  directory.bytes, directory.at, file.size()));
-    constexpr std::uint64_t most_bytes = std::uint64_t(64) << 20;
-    if (directory.entries > max_entries || directory.bytes > most_bytes)
+    constexpr std::uint64_t max_bytes = std::uint64_t(64) << 20;
+    if (directory.entries > max_entries || directory.bytes > max_bytes)
         throw InputError(
             fmt::format("{}: has {} entries in a directory of {} bytes, more than the limits of {} and {}: "
                         "this is no table of localizations",
-                        file.name(), directory.entries, directory.bytes, max_entries, most_bytes));
+                        file.name(), directory.entries, directory.bytes, max_entries, max_bytes));
     const std::string text = bytes_at(file, directory.at, directory.bytes);
     std::vector<ZipEntry> entries;
     for (std::size_t at = 0; entries.size() < directory.entries;) {
@@ -229,7 +229,7 @@ std::string read_zip_entry(const std::shared_ptr<const InputFile>& file, const Z
             fmt::format("{}: {} has {} bytes, more than the limit of {}", file->name(), entry.name, entry.bytes, most));
     ZipStream stream(file, entry);
     std::string text;
-    constexpr std::size_t piece = 1 << 16;  // so that memory grows with what is there, not with what is claimed
+    constexpr std::size_t piece = 1 << 16;  // memory grows with the actual data, not with the claimed size
     for (;;) {
         const std::size_t before = text.size();
         text.resize(before + piece);
@@ -257,7 +257,7 @@ void ZipWriter::write(std::span<const std::byte> bytes) {
     }
 }
 
-/// Deflates what waits. Each block is whole and byte-aligned, so the blocks one after the other are one stream.
+/// Deflates the waiting bytes. Each block is complete and byte-aligned, so the concatenated blocks are one stream.
 void ZipWriter::deflate_blocks(std::size_t bytes) {
     struct DeflatedBlock {
         std::vector<std::byte> packed;
@@ -294,7 +294,7 @@ void ZipWriter::deflate_blocks(std::size_t bytes) {
 
 void ZipWriter::end() {
     if (!waiting_.empty()) deflate_blocks(waiting_.size());
-    constexpr unsigned char last_block[] = {3, 0};  // an empty one that ends the stream
+    constexpr unsigned char last_block[] = {3, 0};  // an empty block that ends the stream
     to_.write(last_block, sizeof last_block);
     ZipEntry& entry = entries_.back();
     entry.packed_bytes += sizeof last_block, at_ += sizeof last_block;
@@ -303,7 +303,7 @@ void ZipWriter::end() {
     to_.write_over(std::size_t(entry.header_at), text.data(), text.size());
 }
 
-/// The sizes are always in the ZIP64 field, so that a header has the same length before and after they are known.
+/// The sizes are always in the ZIP64 field, so that a header's length does not change when they become known.
 std::size_t ZipWriter::header(const ZipEntry& entry, std::string& to, bool is_central) const {
     constexpr std::uint16_t version = 45, utf8_name = 0x0800, no_time = 0, first_day = 0x21;  // 1980-01-01
     const std::uint16_t zip64_bytes = is_central ? 24 : 16;

@@ -24,14 +24,14 @@ struct ZipEntry {
     bool is_encrypted = false;
 };
 
-/// Whether the file begins like an archive with an entry.
+/// Returns true if the file begins like an archive with an entry.
 bool begins_like_zip(const InputFile& file);
 
-/// The entries of the central directory, with the sizes of ZIP64. Throws InputError: no directory, damaged, several
-/// parts, too many entries.
+/// Returns the entries of the central directory, with the sizes of ZIP64. Throws InputError: no directory, damaged,
+/// several parts, too many entries.
 std::vector<ZipEntry> zip_entries(const InputFile& file);
 
-/// The bytes of one entry, from its first to its last.
+/// Reads the bytes of one entry in order.
 class ZipStream {
   public:
     /// Throws InputError for a method that is neither stored nor deflated, and for encrypted entries.
@@ -58,11 +58,11 @@ class ZipStream {
     std::unique_ptr<State> state_;
 };
 
-/// All bytes of a small entry. Throws InputError if it is longer than `most`.
+/// Returns all bytes of a small entry. Throws InputError if it is longer than `most`.
 std::string read_zip_entry(const std::shared_ptr<const InputFile>& file, const ZipEntry& entry, std::size_t most);
 
-/// Writes an archive into an AtomicFile. Bytes are deflated in blocks of fixed size by all threads, so that the archive
-/// depends on neither the number of threads nor how the bytes came.
+/// Writes an archive into an AtomicFile. All threads deflate bytes in blocks of fixed size, so that the archive depends
+/// neither on the number of threads nor on the sizes of the writes.
 class ZipWriter {
   public:
     explicit ZipWriter(AtomicFile& to) : to_(to) {}

@@ -18,7 +18,7 @@ bool is_note(std::uint16_t tag) {
     return tag >= first_of_programs || std::find(std::begin(notes), std::end(notes), tag) != std::end(notes);
 }
 
-/// The place that an entry states by its value.
+/// Returns the file offset that an entry contains.
 std::uint64_t place_in(const RawDirectory& directory, std::size_t k) {
     const auto value = directory.value(k);
     return directory.type(k) == TIFF_LONG8 ? directory.number<std::uint64_t>(value)
@@ -41,7 +41,7 @@ AlikePages::AlikePages(TiffHandle& tiff, const TiffPage& page, std::uint64_t fil
     whole_ = found == 1 && states_place(directory_, pixels_) && place_in(directory_, pixels_) == page.data_offset;
 }
 
-/// Where its pixels are, if all else that matters is as in ours.
+/// Returns the position of the pixels, if everything else that determines them equals this page.
 std::optional<std::uint64_t> AlikePages::pixels_of(const RawDirectory& other) const {
     if (other.count() != directory_.count()) return {};
     for (std::size_t k = 0; k < other.count(); ++k) {
@@ -66,7 +66,7 @@ std::optional<TiffPage> AlikePages::next() try {
     std::swap(directory_, other_);
     return page_;
 } catch (const InputError&) {
-    return {};  // what cannot be read ends the chain: libtiff says why
+    return {};  // an unreadable page ends the chain: libtiff reports the reason
 }
 
 }  // namespace glint

@@ -21,7 +21,7 @@ namespace glint {
 namespace {
 
 constexpr std::uint16_t uic3_tag = 33630, sis_ini_tag = 33471, fluoview_tag = 34361, lsm_tag = 34412;
-constexpr std::int64_t most_planes = std::int64_t(1) << 40;
+constexpr std::int64_t max_planes = std::int64_t(1) << 40;
 constexpr std::uint64_t longest_tag_bytes = 1 << 20;
 
 std::string lowered(std::string_view text) {
@@ -30,7 +30,7 @@ std::string lowered(std::string_view text) {
     return lower;
 }
 
-/// A general sequence ("I", "Q" of tifffile) is the frames, unless a time is there too.
+/// A general sequence ("I", "Q" of tifffile) stands for the frames, unless there is also a time axis.
 std::optional<Dimension> dimension_of(std::string_view axis, bool has_time) {
     const std::string name = lowered(axis);
     const auto is = [&](std::initializer_list<std::string_view> names) {
@@ -49,7 +49,7 @@ std::string text_tag(const TiffHandle& tiff, std::uint32_t tag) {
     return TIFFGetField(tiff.get(), tag, &text) && text ? text : "";
 }
 
-/// The bytes of a tag of the first directory, in the file's byte order; none if it lacks the tag.
+/// Returns the bytes of a tag of the first directory, in the file's byte order; empty if the directory lacks the tag.
 std::string raw_tag(TiffHandle& tiff, const InputFile& file, std::uint16_t tag) {
     RawDirectory directory(tiff);
     if (!directory.read(TIFFCurrentDirOffset(tiff.get()))) return {};
@@ -64,7 +64,7 @@ std::string raw_tag(TiffHandle& tiff, const InputFile& file, std::uint16_t tag) 
 std::int64_t planes_of(const std::vector<NamedAxis>& axes) {
     std::int64_t planes = 1;
     for (const NamedAxis& axis : axes) {
-        if (axis.size < 1 || axis.size > most_planes / planes) return 0;
+        if (axis.size < 1 || axis.size > max_planes / planes) return 0;
         planes *= axis.size;
     }
     return planes;
@@ -76,7 +76,7 @@ void take_axes(const std::vector<NamedAxis>& named, const std::string& file, std
     metadata.stated_by = std::move(stated_by);
 }
 
-/// The numbers of "(20, 2, 32, 32)".
+/// Returns the numbers of "(20, 2, 32, 32)".
 std::vector<std::int64_t> numbers_in(std::string_view text) {
     std::vector<std::int64_t> numbers;
     while (!text.empty() && text.front() != ')') {
@@ -90,7 +90,7 @@ std::vector<std::int64_t> numbers_in(std::string_view text) {
     return numbers;
 }
 
-/// The value of "key = value" or "key=value" on a line of its own.
+/// Returns the value of "key = value" or "key=value" on a separate line.
 std::string_view line_value(std::string_view text, std::string_view key) {
     for (std::size_t begin = 0; begin < text.size();) {
         const std::size_t end = std::min(text.find_first_of("\r\n", begin), text.size());
@@ -164,7 +164,7 @@ void take_fluoview(const std::string& bytes, bool big_endian, const std::string&
     take_pixel_size(edge_nm[0], edge_nm[1], metadata);
 }
 
-/// "[Dimension]" of the ini text: Band=2, Z=1, Time=20, the fastest first.
+/// Reads "[Dimension]" of the ini text: Band=2, Z=1, Time=20, the fastest first.
 void take_sis(std::string_view ini, const std::string& file, TiffMetadata& metadata) {
     const auto section = ini.find("[Dimension]");
     if (section == ini.npos) return;
@@ -178,7 +178,8 @@ void take_sis(std::string_view ini, const std::string& file, TiffMetadata& metad
     take_axes(axes, file, "the SIS metadata", metadata);
 }
 
-/// UIC3: a fraction for each plane. Wavelengths that alternate, or follow each other in blocks, are channels.
+/// Reads UIC3: a wavelength, as a fraction, for each plane. Wavelengths that alternate, or follow each other in blocks,
+/// are channels.
 void take_stk_wavelengths(const std::string& uic3, const std::string& file, TiffMetadata& metadata) {
     std::vector<double> waves, different;
     for (std::size_t at = 0; at + 8 <= uic3.size(); at += 8) {
@@ -186,7 +187,7 @@ void take_stk_wavelengths(const std::string& uic3, const std::string& file, Tiff
         waves.push_back(below > 0 ? number_at<std::uint32_t>(uic3, at) / below : 0);
         if (std::find(different.begin(), different.end(), waves.back()) == different.end())
             different.push_back(waves.back());
-        if (different.size() > 64) return;  // a time or a place, and no filter
+        if (different.size() > 64) return;  // too many for filters: the values are times or positions
     }
     const std::size_t n = different.size(), planes = waves.size();
     if (n < 2 || std::int64_t(planes) != metadata.images) return;
@@ -209,7 +210,7 @@ void take_stk_wavelengths(const std::string& uic3, const std::string& file, Tiff
             for (const double wave : different) axis.names.push_back(fmt::format("{:g}", wave));
 }
 
-/// tifffile's description without its end, whose axes may be lost.
+/// Reads tifffile's description without its end, whose axes may be lost.
 void take_cut_description(const std::string& text, const std::string& file, TiffMetadata& metadata) {
     std::string_view shape = text;
     shape.remove_prefix(shape.find("\"shape\""));
@@ -329,7 +330,7 @@ void read_scanimage_facts(const std::string& text, const std::string& file, Tiff
             if (const std::string_view value = line_value(text, key); !value.empty()) return value;
         return {};
     };
-    // A list of numbers, "[1;2]" or "[1 2]", or how many there are.
+    // A list of numbers, "[1;2]" or "[1 2]", or their count.
     const std::string_view saved = first_of({"SI.hChannels.channelSave", "scanimage.SI.hChannels.channelSave",
                                              "scanimage.SI5.channelsSave", "scanimage.SI4.channelsSave"});
     std::int64_t channels = count_in(first_of({"state.acq.numberOfChannelsSave"}), 1);
@@ -347,7 +348,7 @@ void read_scanimage_facts(const std::string& text, const std::string& file, Tiff
                                                    "scanimage.SI4.acqNumFrames", "state.acq.numberOfFrames"}),
                                          0);
     const bool in_volumes = count_in(first_of({"SI.hStackManager.numVolumes", "SI.hFastZ.numVolumes"}), 1) > 1;
-    if (frames == 0 && !in_volumes) slices = 1;  // without an end, the second slice is never reached
+    if (frames == 0 && !in_volumes) slices = 1;  // if the recording has no set end, the second slice is never reached
     std::vector<NamedAxis> axes{{"channel", channels}, {"time", frames}, {"z", slices}};
     if (in_volumes) axes = {{"channel", channels}, {"z", slices}, {"time", 0}};
     if (slices == 1) axes = {{"channel", channels}, {"time", 0}};

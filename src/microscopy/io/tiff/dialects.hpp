@@ -1,4 +1,4 @@
-// The axes of a TIFF's planes as programs state them that write neither ImageJ's description nor OME-XML.
+// The axes of a TIFF's planes as stated by programs that write neither ImageJ's description nor OME-XML.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace glint {
 
-/// An axis as its file names it. `size` 0: as many as there are.
+/// An axis as its file names it. `size` 0: all remaining planes.
 struct NamedAxis {
     std::string name;
     std::int64_t size = 0;
@@ -26,29 +26,29 @@ struct NamedAxis {
 /// that names the axes if they do not define which planes are one movie.
 void take_dialect(TiffHandle& tiff, const InputFile& file, TiffMetadata& metadata);
 
-/// Returns the axes of the planes, the slowest first, or none if at most one has several planes. `named`: the
-/// fastest first, without X, Y and samples. Throws InputError for an axis of several planes that is no time, z,
-/// channel or position, or that occurs twice.
+/// Returns the axes of the planes, the slowest first; empty if at most one has several planes. `named`: the fastest
+/// first, without X, Y and samples. Throws InputError if an axis of several planes is not time, z, channel or position,
+/// or occurs twice.
 std::vector<Axis> known_axes(const std::vector<NamedAxis>& named, const std::string& file,
                              const std::string& stated_by);
 
-/// What the first page's tags say of a frame.
+/// The shape of a frame, from the first page's tags.
 struct FrameShape {
     std::int64_t width = 0, height = 0, samples = 1;
 };
 
-/// tifffile's descriptions, for tests: {"shape": [20, 2, 32, 32], "axes": "TCYX"} or shape=(20, 2, 32, 32).
+/// Reads tifffile's descriptions, for tests: {"shape": [20, 2, 32, 32], "axes": "TCYX"} or shape=(20, 2, 32, 32).
 void read_shaped_description(const std::string& text, const FrameShape& frame, const std::string& file,
                              TiffMetadata& metadata);
 void read_scifio_description(const std::string& text, const std::string& file, TiffMetadata& metadata);
-/// ScanImage's "SI.key = value" lines.
+/// Reads ScanImage's "SI.key = value" lines.
 void read_scanimage_facts(const std::string& text, const std::string& file, TiffMetadata& metadata);
 
-/// "Exposure: 50 ms" in a description by MetaMorph; nothing without a unit.
+/// Returns the value of "Exposure: 50 ms" in a description by MetaMorph; nullopt without a unit.
 std::optional<double> exposure_ms_of(std::string_view description);
 
-/// MetaMorph's stacks (STK): a TIFF with one directory, and as many planes after its first as a tag has values.
-/// Reads the number of planes, the pixel size if it is calibrated, and the exposure. Sets nothing for files without
+/// Reads MetaMorph's stacks (STK): a TIFF with one directory, and as many planes after its first as a tag has values.
+/// Sets the number of planes, the pixel size if it is calibrated, and the exposure. Sets nothing for files without
 /// MetaMorph's tags.
 void take_stk(const TiffHandle& tiff, const InputFile& file, TiffMetadata& metadata);
 

@@ -1,4 +1,4 @@
-// Directories of a TIFF that glint writes: entries to bytes, classic or BigTIFF, in the host's byte order.
+// Directories of a TIFF that glint writes: converts entries to bytes, classic or BigTIFF, in the host's byte order.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,16 +16,16 @@ class TiffDirectory {
 
     void add_short(std::uint16_t tag, std::uint16_t value);
     void add_long(std::uint16_t tag, std::uint32_t value);
-    /// An offset or size: 32 bits in a classic TIFF, 64 in a BigTIFF.
+    /// Adds an offset or size: 32 bits in a classic TIFF, 64 in a BigTIFF.
     void add_offset(std::uint16_t tag, std::uint64_t value);
-    /// A fraction in a BigTIFF, where it fits its entry.
+    /// Adds a fraction to a BigTIFF, whose entries have room for it.
     void add_rational(std::uint16_t tag, std::uint32_t numerator, std::uint32_t denominator);
-    /// Values too long for an entry, which stand at `offset` in the file.
+    /// Adds values that are too long for an entry; they are at `offset` in the file.
     void add_elsewhere(std::uint16_t tag, std::uint16_t type, std::uint64_t count, std::uint64_t offset);
 
-    /// Bytes of `serialised`.
+    /// Returns the number of bytes of `serialised`.
     std::size_t bytes() const { return (big_ ? 16 : 6) + entries_.size(); }
-    /// The directory, followed by where the next one stands (0: none).
+    /// Returns the directory, followed by the position of the next one (0: none).
     std::string serialised(std::uint64_t next) const;
 
   private:
@@ -36,7 +36,7 @@ class TiffDirectory {
     std::string entries_;
 };
 
-/// The first bytes of a file whose first directory stands at `first`.
+/// Returns the first bytes of a file whose first directory is at `first`.
 std::string tiff_header(bool big, std::uint64_t first);
 
 }  // namespace glint

@@ -21,7 +21,8 @@ struct CloseTiff {
 };
 using Tiff = std::unique_ptr<TIFF, CloseTiff>;
 
-/// libtiff writes through these, which report no failure: TIFFClose could not return it. `AtomicFile::commit` does.
+/// libtiff writes through these functions, which report no failure, because TIFFClose could not return it.
+/// `AtomicFile::commit` reports it.
 struct TiffStream {
     AtomicFile& file;
     std::uint64_t at = 0;
@@ -50,7 +51,7 @@ toff_t seek(thandle_t handle, toff_t offset, int whence) {
 toff_t size(thandle_t handle) { return static_cast<TiffStream*>(handle)->file.size(); }
 int close(thandle_t) { return 0; }
 
-/// The library never prints, so libtiff must not either.
+/// Opens the stream without libtiff's messages: the library never prints.
 Tiff open_silently(TiffStream& stream, const char* mode) {
     const auto silent = [](TIFF*, void*, const char*, const char*, va_list) { return 1; };
     TIFFOpenOptions* options = TIFFOpenOptionsAlloc();
@@ -90,7 +91,7 @@ void write_float_tiff(const fs::path& path, const Picture& picture, IfExists if_
     TiffStream stream{file};
     const bool big = pixels * sizeof(float) > (std::size_t(4) << 30) - (1 << 20);
     Tiff tiff = open_silently(stream, big ? "w8" : "w");
-    // One strip, which some readers assume, while a classic TIFF can hold it.
+    // One strip, as some readers expect, unless it is too large for a classic TIFF.
     const int rows = big ? 64 : picture.height;
     set_tags(tiff.get(), picture, std::uint32_t(rows));
     for (int y = 0; y < picture.height; y += rows) {

@@ -16,7 +16,7 @@
 namespace glint {
 namespace {
 
-// The maximum of one allocation for a movie's page: tiles and strips are smaller, frames go to our own memory.
+// Maximum of one allocation for a movie's page: tiles and strips are smaller, and frames use glint's own memory.
 constexpr tmsize_t largest_allocation_bytes = tmsize_t(1) << 30;
 
 void keep_if_first(std::string& kept, const char* text) {
@@ -29,7 +29,7 @@ int keep_first(TIFF*, void* source, const char*, const char* format, va_list arg
     char text[512];
     std::vsnprintf(text, sizeof text, format, arguments);
     auto& of = *static_cast<TiffSource*>(source);
-    const std::string name = of.file.name() + ": ";  // the report of the complaint names the file
+    const std::string name = of.file.name() + ": ";  // the error that reports the complaint names the file
     keep_if_first(of.complaint, std::string_view(text).starts_with(name) ? text + name.size() : text);
     return 1;
 }
@@ -64,13 +64,13 @@ int close_nothing(thandle_t) { return 0; }
 
 toff_t size_of_source(thandle_t handle) { return static_cast<TiffSource*>(handle)->file.size(); }
 
-/// The file's header, with `first_directory` as the place of the first one.
+/// Sets the file's header, with `first_directory` as the position of the first directory.
 void take_header(TiffSource& source, std::uint64_t first_directory) {
     std::byte* const header = source.header.data();
     const std::size_t found = source.reads.read_at(0, header, source.header.size());
     const bool big_endian = header[0] == std::byte{'M'}, big = header[big_endian ? 3 : 2] == std::byte{'+'};
     const std::size_t offset_at = big ? 8 : 4, offset_bytes = big ? 8 : 4;
-    if (found < offset_at + offset_bytes) return;  // libtiff will say what is wrong
+    if (found < offset_at + offset_bytes) return;  // libtiff will report the problem
     const auto narrow = std::uint32_t(first_directory);
     std::memcpy(header + offset_at, big ? static_cast<const void*>(&first_directory) : &narrow, offset_bytes);
     if (big_endian == host_is_little_endian) swap_bytes(header + offset_at, offset_bytes, int(offset_bytes));
@@ -87,8 +87,8 @@ TiffHandle::TiffHandle(const InputFile& file, std::uint64_t first_directory) : s
     TIFFOpenOptionsSetWarningHandlerExtR(options.get(), ignore, nullptr);
     TIFFOpenOptionsSetMaxSingleMemAlloc(options.get(), largest_allocation_bytes);
     if (first_directory != 0) take_header(source_, first_directory);
-    // m: no memory map, so a file that shrinks under us is an error and no bus error.
-    // c: do not chop one large strip into many small ones.
+    // m: no memory map, so a file that shrinks while it is read causes an error and not a bus error.
+    // c: do not split one large strip into many small ones.
     tiff_ = TIFFClientOpenExt(file.name().c_str(), "rmc", &source_, read_source, write_nothing, seek_source,
                               close_nothing, size_of_source, nullptr, nullptr, options.get());
     if (!tiff_) throw BrokenTiff(fmt::format("{}: is no readable TIFF ({})", file.name(), take_complaint()));

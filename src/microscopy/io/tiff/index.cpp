@@ -1,4 +1,4 @@
-// Indexes a TIFF: one pass over its directories, which stops where the file breaks off.
+// Indexes a TIFF: one pass over its directories, which stops where the file is truncated.
 // SPDX-License-Identifier: MIT
 #include "io/tiff/index.hpp"
 
@@ -20,27 +20,27 @@
 namespace glint {
 namespace {
 
-/// The walk and what it has found.
+/// The state of a walk, and its results.
 struct Walk {
     const InputFile& file;
     TiffIndex index = {};
     TiffPage first = {};      ///< the first frame's page
-    std::int64_t pages = 0;   ///< pages seen, thumbnails too
+    std::int64_t pages = 0;   ///< pages seen, including thumbnails
     std::int64_t frames = 0;  ///< pages seen that are frames, usable or not
     TiffPage broken = {};     ///< the first page that is not whole, with its number
     std::int64_t broken_page = 0;
-    std::string unlike = {};        ///< why a page is no frame like the first; the walk ends before it
-    std::string complaint = {};     ///< libtiff's, where the chain of directories broke
+    std::string unlike = {};        ///< why a page is not a frame like the first; the walk ends before it
+    std::string complaint = {};     ///< libtiff's error, if the chain of directories is broken
     std::uint64_t index_bytes = 0;  ///< of all directories and their lists of strips
-    std::int64_t whole_before = 0;  ///< frames that were whole at the look before
-    TiffStand twice = {};           ///< the last of them that still is
+    std::int64_t whole_before = 0;  ///< frames that were complete in the previous scan
+    TiffStand twice = {};           ///< the last of these frames that is still complete
 };
 
 std::string page_name(const Walk& walk, std::int64_t page) {
     return fmt::format("{}: page {}", walk.file.name(), page);
 }
 
-/// Why a page cannot follow the first; empty: it can.
+/// Returns why a page cannot follow the first; empty if it can.
 std::string why_unlike_first(const Walk& walk, const TiffPage& page) try {
     const StoredPixel stored = check_page(page, page_name(walk, walk.pages));
     if (page.width == walk.first.width && page.height == walk.first.height && stored == walk.index.stored) return {};
@@ -70,7 +70,7 @@ void take_frame(Walk& walk, const TiffPage& page) {
     if (walk.frames <= walk.whole_before) walk.twice = {page, walk.pages, walk.frames, walk.index_bytes};
 }
 
-// Pages that share a long directory or list of strips could take time quadratic in the file's size.
+// Limits the total: pages that share a long directory or list of strips could take time quadratic in the file's size.
 void count_index(std::uint64_t bytes, Walk& walk) {
     walk.index_bytes += bytes;
     if (walk.index_bytes > walk.file.size())
@@ -87,7 +87,7 @@ int predictor_in(const RawDirectory& directory) {
     return PREDICTOR_NONE;
 }
 
-/// libtiff would decode such a page without adding up the differences; other programs add them up.
+/// Throws for such a page: libtiff would decode it without adding up the differences, but other programs add them up.
 void refuse_unused_predictor(const RawDirectory& directory, const TiffPage& page, const Walk& walk) {
     for (const int with_predictor : {COMPRESSION_LZW, COMPRESSION_ADOBE_DEFLATE, COMPRESSION_DEFLATE, COMPRESSION_ZSTD,
                                      COMPRESSION_LZMA, COMPRESSION_PIXARLOG})
@@ -109,7 +109,7 @@ TiffPage take_page(TiffHandle& tiff, Walk& walk) {
             "{}: its directory was changed while it was read: open the file when it is complete, or with `follow`",
             page_name(walk, walk.pages)));
     count_index(page.index_bytes + directory.count() * directory.entry_bytes(), walk);
-    (void)tiff.take_complaint();  // of a tag we do not need; a broken chain complains at its end
+    (void)tiff.take_complaint();  // about a tag that glint does not need; a broken chain is reported at its end
     if (!page.reduced) refuse_unused_predictor(directory, page, walk);
     if (!page.reduced) take_frame(walk, page);
     return page;
@@ -121,8 +121,8 @@ void end_of_chain(TiffHandle& tiff, Walk& walk) {
     if (walk.complaint.empty() && !TIFFLastDirectory(tiff.get())) walk.complaint = "its directories run in a circle";
 }
 
-/// Continues after `page`, where `first` is. libtiff reads only the pages that differ from the one before. Returns
-/// false if not all pages would be found this way: a directory lies before the one that names it.
+/// Continues after `page`, the position of `first`. libtiff reads only the pages that differ from the previous one.
+/// Returns false if this would not find all pages, because a directory is before the one that refers to it.
 bool walk_on(TiffHandle& first, TiffPage page, Walk& walk) try {
     std::optional<TiffHandle> jumped;
     TiffHandle* tiff = &first;
@@ -147,14 +147,14 @@ bool walk_on(TiffHandle& first, TiffPage page, Walk& walk) try {
     return false;
 }
 
-/// As libtiff goes through them, from where it stands.
+/// Walks through the pages with libtiff, from its position.
 void walk_all(TiffHandle& tiff, Walk& walk) {
     do take_page(tiff, walk);
     while (walk.unlike.empty() && TIFFReadDirectory(tiff.get()));
     end_of_chain(tiff, walk);
 }
 
-/// A walk that stands where two earlier looks agreed.
+/// Returns a walk at the position up to which two earlier scans agreed.
 Walk walk_behind(const InputFile& file, const TiffProgress& earlier) {
     const TiffStand& known = earlier.twice;
     Walk walk{.file = file};
@@ -166,7 +166,7 @@ Walk walk_behind(const InputFile& file, const TiffProgress& earlier) {
     return walk;
 }
 
-/// False where not all pages would be found this way.
+/// Walks the new pages. Returns false if this would not find all pages.
 bool walk_new_pages(const TiffPage& first, const TiffStand& known, Walk& walk) try {
     if (first != walk.first) return false;
     TiffHandle tiff(walk.file, known.page.directory_offset);
@@ -177,7 +177,7 @@ bool walk_new_pages(const TiffPage& first, const TiffStand& known, Walk& walk) t
     return false;
 }
 
-/// `tiff` stands at the first page.
+/// `tiff` must be at the first page.
 Walk walk_pages(TiffHandle& tiff, const InputFile& file, const TiffProgress& earlier) {
     const std::int64_t whole_before = earlier.file == file.id() ? std::int64_t(earlier.places.size()) : 0;
     if (!earlier.from_first && whole_before > 0 && earlier.twice.frames > 0) {
@@ -213,10 +213,10 @@ void remember(const Walk& walk, TiffProgress& earlier) {
                .changed = earlier.changed || !is_as_it_was};
 }
 
-// ImageJ writes one directory before all frames and, below 4 GiB, the others after them. A larger file or a
-// truncated one has only the first, and MetaMorph's stacks never have another. `images=N` or the tag UIC2, and the
-// first frame's offset, then say where the others are. If several directories form a chain with a valid end, there
-// are no other frames, whatever is stated.
+// ImageJ writes one directory before all frames. Files below 4 GiB have the other directories after the frames; a
+// larger or truncated file has only the first one. MetaMorph's stacks never have another directory. In these cases,
+// `images=N` or the tag UIC2 and the first frame's offset define where the other frames are. If several directories
+// form a chain with a valid end, there are no other frames, whatever is stated.
 bool is_stack_beyond_directories(const Walk& walk, const TiffMetadata& metadata) {
     const std::int64_t images = metadata.images;
     if (images <= walk.frames || walk.first.data_offset == 0 || !walk.unlike.empty()) return false;
@@ -228,7 +228,7 @@ bool is_stack_beyond_directories(const Walk& walk, const TiffMetadata& metadata)
     return true;
 }
 
-/// Else its planes beyond the first would be lost.
+/// Throws for a stack in pieces or compressed, whose planes beyond the first would be lost.
 void refuse_stk_in_pieces(const Walk& walk, const TiffMetadata& metadata) {
     if (metadata.is_stk && walk.frames == 1 && metadata.images > 1)
         throw InputError(fmt::format(
@@ -254,8 +254,8 @@ void accept_or_refuse(TiffIndex& index, const std::string& problem) {
     info.warnings.push_back(problem + "; " + usable(info.frames));
 }
 
-/// Returns the maximum end of the pixels that begin at the first frame: the next directory, or data that one states
-/// elsewhere in the file.
+/// Returns the maximum end of the pixels that begin at the first frame: the position of the next directory, or of data
+/// to which a directory refers.
 std::uint64_t end_of_pixels(TiffHandle& tiff, const Walk& walk) {
     const std::uint64_t behind = walk.first.data_offset + walk.first.frame_bytes();
     std::uint64_t end = walk.file.size();
@@ -300,12 +300,12 @@ void finish_pages(Walk& walk) {
 
 TiffIndex::PagePosition TiffIndex::place(std::int64_t frame) const {
     if (places.size() > 1 || frame == 0) return places[std::size_t(frame)];
-    const std::uint64_t frame_bytes = std::uint64_t(info.width) * info.height * std::uint64_t(bytes_of(stored));
+    const std::uint64_t frame_bytes = std::uint64_t(info.width) * info.height * std::uint64_t(num_bytes(stored));
     return {places[0].data_offset + std::uint64_t(frame) * frame_bytes, 0};
 }
 
 TiffIndex index_tiff(const InputFile& file, TiffProgress* earlier) {
-    file.expect_scattered_reads();  // from directory to directory: pixels between them are not needed yet
+    file.expect_scattered_reads();  // only directories are read; the pixels between them are not needed yet
     TiffHandle tiff(file);
     TiffMetadata metadata = read_tiff_metadata(tiff, file.name());
     take_stk(tiff, file, metadata);

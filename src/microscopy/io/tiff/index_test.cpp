@@ -1,4 +1,4 @@
-// Scans of a growing TIFF: they read what is new, find what a full walk finds, and notice a replaced file.
+// Scans of a growing TIFF read only new data, find the same frames as a full walk, and notice a replaced file.
 // SPDX-License-Identifier: MIT
 #include "io/tiff/index.hpp"
 
@@ -23,7 +23,7 @@ struct Layout {
     int bits = 16;
 };
 
-/// A TIFF that is written piece by piece, as a test wants it.
+/// A TIFF that a test writes piece by piece.
 class GrowingTiff {
   public:
     static constexpr std::uint32_t width = 8, height = 6;
@@ -34,7 +34,7 @@ class GrowingTiff {
         next_at_ = header.size();
         put(0, header + number(0, offset_bytes()));
     }
-    /// A page behind all that there is; the directory before it comes to name it. Returns where the page begins.
+    /// Appends a page and makes the previous directory refer to it. Returns the page's position.
     std::uint64_t append() { return append_at(end_); }
     std::uint64_t append_at(std::uint64_t place, std::uint64_t pixels_at = 0) {
         put(place, page(place, pixels_at));
@@ -45,7 +45,7 @@ class GrowingTiff {
     void append(int pages) {
         for (int k = 0; k < pages; ++k) append();
     }
-    /// The last directory comes to say that the next one is there.
+    /// Makes the last directory refer to the next one.
     void name_next(std::uint64_t place) { put(next_at_, number(place, offset_bytes())); }
     /// A page's bytes: its directory, then its pixels.
     std::string page(std::uint64_t place, std::uint64_t pixels_at = 0) const {
@@ -98,7 +98,7 @@ class GrowingIndex : public ::testing::TestWithParam<Layout> {
         const InputFile file(path());
         return index_tiff(file, &progress_);
     }
-    /// What a look finds is what a walk over all of the file finds.
+    /// Expects that a scan finds the same frames as a walk over the whole file.
     void expect_frames(std::size_t frames) {
         const InputFile file(path());
         const TiffIndex now = look(), all = index_tiff(file);
@@ -141,9 +141,9 @@ TEST_P(GrowingIndex, a_look_reads_the_new_pages_alone) {
         look();
         return reads_so_far() - before;
     };
-    EXPECT_GT(reads(), known / pages_a_read);  // the first look, and the second: pages are known when found twice
+    EXPECT_GT(reads(), known / pages_a_read);  // in the first two scans: a page is known after it was found twice
     EXPECT_GT(reads(), known / pages_a_read);
-    constexpr int opening = 30;  // the header, the first page and the last one that is known
+    constexpr int opening = 30;  // the header, the first page and the last known page
     EXPECT_LT(reads(), opening);
     for (int k = 0; k < 3; ++k) {
         tiff.append(added);
@@ -168,8 +168,8 @@ TEST_P(GrowingIndex, a_page_counts_when_it_is_whole) {
     GrowingTiff tiff(path(), GetParam());
     tiff.append(3);
     for (int k = 0; k < 3; ++k) expect_frames(3);
-    // As Micro-Manager does it: the last directory names a place with nothing yet, then a part of a page, then all
-    // of it.
+    // Like Micro-Manager: the last directory refers to a position without data, then to a part of a page, then to the
+    // complete page.
     const std::uint64_t place = tiff.end();
     const std::string page = tiff.page(place);
     tiff.name_next(place);
@@ -218,14 +218,14 @@ TEST_P(GrowingIndex, directories_in_another_order_are_all_walked) {
     tiff.put(gap + 5000, "far away");
     tiff.append(3);
     for (int k = 0; k < 3; ++k) expect_frames(4);
-    tiff.append_at(gap);  // before those that are known
+    tiff.append_at(gap);  // page before the known pages
     for (int k = 0; k < 3; ++k) expect_frames(5);
     tiff.append(2);
     for (int k = 0; k < 3; ++k) expect_frames(7);
     EXPECT_FALSE(progress_.changed);
 }
 
-TEST_P(GrowingIndex, directories_that_run_in_a_circle_are_told) {
+TEST_P(GrowingIndex, directories_that_run_in_a_circle_are_reported) {
     GrowingTiff tiff(path(), GetParam());
     tiff.append();
     const std::uint64_t second = tiff.append();
@@ -294,7 +294,7 @@ TEST(NearReads, are_what_the_file_has_at_any_offset_up_to_its_end) {
     std::mt19937 random(1);
     std::uint64_t at = 0;
     for (int k = 0; k < 20000; ++k) {
-        // Mostly where the read before ended, as in a directory.
+        // Most reads begin where the last read ended, as in a directory.
         at = random() % 8 == 0 ? random() % 21000 : at;
         const std::size_t n = random() % 16 == 0 ? random() % 9000 : random() % 200;
         std::vector<std::byte> got(n), expected(n);
@@ -335,7 +335,7 @@ TEST(TiffIndex, finds_pages_that_are_alike_where_libtiff_finds_them) {
 TEST_P(GrowingIndex, frames_before_a_directory_that_cannot_be_read_are_usable) {
     GrowingTiff tiff(path(), GetParam());
     tiff.append(3);
-    tiff.name_next(~std::uint64_t(0) - 7);  // as a place in a file, negative
+    tiff.name_next(~std::uint64_t(0) - 7);  // a negative position in a file
     const TiffIndex index = look();
     EXPECT_EQ(index.places.size(), 3u);
     EXPECT_NE(index.info.warnings.at(0).find("the file breaks off or is damaged after page 3"), std::string::npos);

@@ -34,7 +34,7 @@ std::optional<double> number(std::string_view text) {
     return value;
 }
 
-/// The value of `key=value` on a line of its own.
+/// Returns the value of `key=value` on a separate line.
 std::optional<std::string_view> line_value(std::string_view text, std::string_view key) {
     for (std::size_t begin = 0; begin < text.size();) {
         const std::size_t end = std::min(text.find('\n', begin), text.size());
@@ -51,7 +51,7 @@ std::int64_t count_of(std::optional<std::string_view> text) {
     return value && *value >= 1 && *value < 1e15 ? std::int64_t(*value) : 0;
 }
 
-/// Along the pages of a file, of which one that holds a single channel lacks that dimension.
+/// Returns the axes of a file's pages. The pages of a file with a single channel lack the channel axis.
 std::vector<Axis> axes_of(const OmeMovie& ome, const std::string& file_name) {
     std::vector<Axis> axes = ome_axes(ome);
     if (ome.holds_one_channel(file_name))
@@ -64,7 +64,7 @@ std::string text_tag(TIFF* tiff, std::uint32_t tag) {
     return TIFFGetField(tiff, tag, &text) && text ? text : "";
 }
 
-// A tag that libtiff does not know: it gives a count and the bytes.
+// For a tag that libtiff does not know, it returns a count and the bytes.
 std::string unknown_text_tag(TIFF* tiff, std::uint32_t tag) {
     const TIFFField* field = TIFFFindField(tiff, tag, TIFF_ASCII);
     std::uint32_t count = 0;
@@ -88,7 +88,7 @@ std::string imagej_texts(TIFF* tiff) {
     return text;
 }
 
-/// Micro-Manager's summary: behind its header, with a magic number of its own.
+/// Returns Micro-Manager's summary, which follows the header and has its own magic number.
 std::string summary_of(const InputFile& file) {
     constexpr std::uint32_t magic = 2355492;
     std::uint32_t head[2] = {};
@@ -108,7 +108,7 @@ bool is_ome(const std::string& text) {
     return text.find("<OME") != std::string::npos || text.find(":OME") != std::string::npos;
 }
 
-/// The metadata text of a set, held by one of its files or by a separate file.
+/// Returns the metadata text of a set, which one of its files or a separate file contains.
 std::string text_beside(const std::filesystem::path& path) {
     try {
         const InputFile file(path);
@@ -135,7 +135,7 @@ TiffMetadata read_ome(const std::string& text, const std::filesystem::path& path
 
 }  // namespace
 
-// One size for both axes, or nothing: glint's pixels are square.
+// Sets one size for both axes, or none: glint's pixels are square.
 void take_pixel_size(double x_nm, double y_nm, TiffMetadata& metadata) {
     const auto plausible = [](double nm) { return nm >= smallest_pixel_nm && nm <= largest_pixel_nm; };
     if (!plausible(x_nm) || !plausible(y_nm)) return;
@@ -144,7 +144,7 @@ void take_pixel_size(double x_nm, double y_nm, TiffMetadata& metadata) {
             "the metadata say pixels of {:.4g} by {:.4g} nm, which are not square: give `pixel_size`", x_nm, y_nm));
         return;
     }
-    metadata.pixel_size_nm = std::round(x_nm * 1e4) / 1e4;  // resolutions come as floats of 7 digits
+    metadata.pixel_size_nm = std::round(x_nm * 1e4) / 1e4;  // resolutions are floats with 7 digits
 }
 
 TiffMetadata read_imagej_description(const std::string& text, double x_resolution, double y_resolution) {
@@ -152,7 +152,7 @@ TiffMetadata read_imagej_description(const std::string& text, double x_resolutio
     metadata.images = count_of(line_value(text, "images"));
     const auto size = [&](const char* key) { return std::max<std::int64_t>(1, count_of(line_value(text, key))); };
     metadata.stated_by = "the ImageJ description";
-    // The fastest first, as hyperstacks name their order; default is ImageJ's word for czt.
+    // The fastest first, as hyperstacks name their order; "default" is ImageJ's word for czt.
     std::string order(line_value(text, "order").value_or("czt"));
     std::transform(order.begin(), order.end(), order.begin(), [](unsigned char c) { return char(std::tolower(c)); });
     if (!std::is_permutation(order.begin(), order.end(), std::string_view("czt").begin(),
@@ -164,7 +164,7 @@ TiffMetadata read_imagej_description(const std::string& text, double x_resolutio
                                                  : Axis{Dimension::channel, size("channels"), {}});
     const std::int64_t planes = count_of(metadata.axes);
     if (metadata.images == 0 && planes > 1) metadata.images = planes;
-    // As `images=40, channels=2` alone: what is not named is the times, and these are the slowest.
+    // As in `images=40, channels=2`: the unnamed axis is time, which is the slowest.
     if (const auto times = std::ranges::find(metadata.axes, Dimension::time, &Axis::dimension);
         planes > 1 && metadata.images > planes && metadata.images % planes == 0 && times->size == 1) {
         metadata.axes.erase(times);

@@ -17,28 +17,28 @@
 namespace glint {
 
 struct TiffMetadata {
-    std::int64_t images = 0;        ///< pages of the stack, whatever the directories say; 0: not said
-    bool is_stk = false;            ///< MetaMorph's tag UIC2 says so, not ImageJ's `images=N`
-    bool in_one_directory = false;  ///< tifffile's "truncated": the first directory stands for all `images`
+    std::int64_t images = 0;        ///< pages of the stack, whatever the directories contain; 0: unknown
+    bool is_stk = false;            ///< from MetaMorph's tag UIC2, not from ImageJ's `images=N`
+    bool in_one_directory = false;  ///< tifffile's "truncated": the first directory represents all `images`
     std::string
-        stated_by;  ///< "the ImageJ description": where `images` and `axes` are from; empty: nothing states them
+        stated_by;  ///< the origin of `images` and `axes`, such as "the ImageJ description"; empty: nothing states them
     std::optional<double> pixel_size_nm;
     std::optional<double> exposure_ms;
     std::string camera;
     std::vector<std::string> warnings;  ///< without the file's name: "the metadata say pixels of ..."
-    std::vector<Axis> axes;             ///< of the planes of the movie, the slowest first; none: not said, or one alone
-    OmeMovie ome;                       ///< of OME files
+    std::vector<Axis> axes;  ///< of the planes of the movie, the slowest first; empty if unknown or only one plane
+    OmeMovie ome;            ///< of OME files
 };
 
-/// Reads the handle's first page. Only what the metadata really say: a unit that is a length, a size that a
-/// camera pixel can have on the sample (1 nm to 100 um), the same along x and y. `path` is the handle's.
+/// Reads the handle's first page. Accepts only reliable metadata: a unit of length, and a size that a camera pixel can
+/// have on the sample (1 nm to 100 um), equal along x and y. `path` is the handle's.
 TiffMetadata read_tiff_metadata(const TiffHandle& tiff, const std::filesystem::path& path);
 
-/// Takes the size of a pixel that is square, and that a camera pixel can have on the sample.
+/// Sets the pixel size if the pixel is square and a camera pixel can have that size on the sample.
 void take_pixel_size(double x_nm, double y_nm, TiffMetadata& metadata);
 
-/// The parts of it, for tests. Resolutions are the page's XResolution and YResolution, pixels per unit. `uuid`: see
-/// parse_ome_xml.
+/// Parts of read_tiff_metadata(), for tests. Resolutions are the page's XResolution and YResolution, pixels per unit.
+/// `uuid`: see parse_ome_xml.
 TiffMetadata read_imagej_description(const std::string& text, double x_resolution, double y_resolution);
 TiffMetadata read_ome_description(const std::string& text, const std::string& file_name, const std::string& uuid = {});
 

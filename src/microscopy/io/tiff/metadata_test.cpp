@@ -1,4 +1,4 @@
-// Metadata of ImageJ, OME and MicroManager: what really says a pixel size, and what does not.
+// Metadata of ImageJ, OME and MicroManager: reliable pixel sizes, and unreliable ones.
 // SPDX-License-Identifier: MIT
 #include "io/tiff/metadata.hpp"
 
@@ -110,7 +110,7 @@ TEST(TiffMetadata, exposures) {
         EXPECT_FALSE(exposure_ms_in_info(none)) << none;
 }
 
-// Each byte is visited once: in quadratic time this text would take days.
+// Each byte is visited once. In quadratic time, this text would take days.
 TEST(TiffMetadata, a_text_of_nothing_but_tags) {
     for (const char* piece : {"<", "<a", "<:", "<Pixels", "<UUID FileName=\"a\">", "<Pixels a=\"", "&amp"}) {
         std::string text = "<OME ";

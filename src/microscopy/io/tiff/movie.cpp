@@ -1,5 +1,4 @@
-// A TIFF movie: plain frames are read straight into the block, others are decoded by libtiff, one frame on each
-// thread.
+// A TIFF movie. Plain frames are read directly into the block. libtiff decodes all other frames, one on each thread.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
@@ -67,12 +66,12 @@ void decode_tiles(TiffHandle& handle, const MovieInfo& movie, std::size_t pixel,
 void decode_page(const InputFile& file, std::uint64_t directory_offset, const MovieInfo& movie, StoredPixel stored,
                  std::byte* out) try {
     TiffHandle tiff(file, directory_offset);
-    (void)tiff.take_complaint();  // of a tag that is not needed
+    (void)tiff.take_complaint();  // about a tag that is not needed
     // The file may have changed since it was indexed; the page must still fit the frame.
     const TiffPage page = read_page_facts(tiff, UINT64_MAX);
     if (int(page.width) != movie.width || int(page.height) != movie.height || check_page(page, "it") != stored)
         throw std::runtime_error("the page changed after the file was opened");
-    const auto pixel = std::size_t(bytes_of(stored));
+    const auto pixel = std::size_t(num_bytes(stored));
     TIFFIsTiled(tiff.get()) ? decode_tiles(tiff, movie, pixel, out) : decode_strips(tiff, movie, pixel, out);
 } catch (const BrokenTiff&) {
     throw std::runtime_error("the page's directory has moved since the file was opened");
@@ -98,10 +97,10 @@ class TiffMovie : public Movie {
     std::optional<FramesInFile> in_file(std::int64_t first, int count) override;
 
   private:
-    bool needs_swap() const { return index_.swapped && bytes_of(index_.stored) > 1; }
+    bool needs_swap() const { return index_.swapped && num_bytes(index_.stored) > 1; }
     bool is_converted() const { return !is_movie_type(index_.stored); }
     std::size_t stored_bytes() const {
-        return std::size_t(index_.info.width) * std::size_t(index_.info.height) * std::size_t(bytes_of(index_.stored));
+        return std::size_t(index_.info.width) * std::size_t(index_.info.height) * std::size_t(num_bytes(index_.stored));
     }
     int plain_run(std::int64_t first, int count, std::size_t frame_bytes) const;
     void read_plain(std::int64_t first, std::byte* out, std::size_t n_bytes);
@@ -112,7 +111,7 @@ class TiffMovie : public Movie {
 
     InputFile file_;
     TiffIndex index_;
-    PlainFrames shape_;  ///< of a frame whose pixels are converted
+    PlainFrames shape_;  ///< of a frame with converted pixels
 };
 
 void TiffMovie::fail(std::int64_t frame, const std::string& reason) const {
@@ -144,8 +143,8 @@ std::optional<FramesInFile> TiffMovie::in_file(std::int64_t first, int count) {
     return frames;
 }
 
-// Returns how many frames from `first` lie plain and without gaps, to be read by one call. Frames to be swapped or
-// converted are read one by one, and swapped while the cache still holds them.
+// Returns how many frames from `first` are plain and contiguous, to be read by one call. Frames to be swapped or
+// converted are read one by one, and swapped while they are still in the cache.
 int TiffMovie::plain_run(std::int64_t first, int count, std::size_t frame_bytes) const {
     const std::uint64_t start = index_.place(first).data_offset;
     if (start == 0) return 0;
@@ -160,7 +159,7 @@ void TiffMovie::read_plain(std::int64_t first, std::byte* out, std::size_t n_byt
     if (got != n_bytes)
         fail(first,
              fmt::format("expected {} bytes, found {}: the file became shorter after it was opened", n_bytes, got));
-    if (index_.swapped) swap_bytes(out, n_bytes, bytes_of(index_.stored));
+    if (index_.swapped) swap_bytes(out, n_bytes, num_bytes(index_.stored));
 }
 
 void TiffMovie::read_converted(std::int64_t frame, std::byte* out) {
@@ -175,7 +174,7 @@ int TiffMovie::encoded_run(std::int64_t first, int count) const {
     return run;
 }
 
-// Frames are decoded in any order; of those that fail, the first is reported, so that the advice in its error is true.
+// Frames are decoded in any order. If several fail, reports the first, so that the error's advice is correct.
 void TiffMovie::decode(std::int64_t first, int count, std::byte* out, std::size_t frame_bytes) {
     std::mutex mutex;
     int failed = count;
@@ -193,14 +192,14 @@ void TiffMovie::decode(std::int64_t first, int count, std::byte* out, std::size_
         }
     };
     tbb_threads();
-    // Isolated: a caller's thread that waits here must not run another of the caller's tasks meanwhile.
+    // Isolated: while waiting here, a caller's thread must not run another of the caller's tasks.
     tbb::this_task_arena::isolate([&] { tbb::parallel_for(0, count, decode_one); });
     if (failed < count) fail(first + failed, reason);
 }
 
 }  // namespace
 
-TiffMovieFile open_tiff_movie(const std::filesystem::path& path, EarlierLooks* looks) {
+TiffMovieFile open_tiff_movie(const std::filesystem::path& path, ScanState* looks) {
     auto movie = std::make_unique<TiffMovie>(path, looks ? &looks->tiffs[path] : nullptr);
     const bool truncated = movie->truncated();
     OmeMovie ome = movie->ome();

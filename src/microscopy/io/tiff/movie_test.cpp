@@ -20,7 +20,7 @@ using test::write_tiff;
 
 namespace {
 
-constexpr int page_bytes = 8 * 6 * 2;  // of TiffPageOptions' defaults
+constexpr int page_bytes = 8 * 6 * 2;  // for TiffPageOptions' defaults
 
 void expect_pattern(Movie& movie, std::int64_t frames) {
     ASSERT_EQ(movie.info().frames, frames);
@@ -38,7 +38,7 @@ std::string only_warning(const Movie& movie) {
 
 void cut(const std::filesystem::path& path, std::uintmax_t bytes) { std::filesystem::resize_file(path, bytes); }
 
-/// A stack as ImageJ writes it: one directory, then `found` frames of the `images` that the description says.
+/// Writes a stack like ImageJ: one directory, then `found` frames of the `images` in the description.
 std::filesystem::path write_imagej_stack(const test::TemporaryFolder& folder, int images, int found) {
     const auto path =
         write_tiff(folder / "stack.tif", 1, {.description = "ImageJ=1.54\nimages=" + std::to_string(images)});
@@ -136,7 +136,7 @@ TEST(TiffMovie, truncated_imagej_stack_gives_its_whole_frames) {
 
 TEST(TiffMovie, truncated_pages_give_the_whole_ones) {
     const test::TemporaryFolder folder;
-    // libtiff writes a page's pixels before its directory: what is cut off takes its directory along.
+    // libtiff writes a page's pixels before its directory, so a truncated page has no directory.
     const auto path = write_tiff(folder / "movie.tif", 10);
     cut(path, std::filesystem::file_size(path) - 400);
     const auto movie = open_movie(path);
@@ -151,7 +151,7 @@ TEST(TiffMovie, missing_pixels_of_the_last_page_are_counted) {
     const test::TemporaryFolder folder;
     const auto path = write_tiff(folder / "movie.tif", 3);
     std::string bytes = test::read_bytes(path);
-    // The last page's StripOffsets point to where the file ends 10 bytes later.
+    // The last page's StripOffsets are changed to begin 10 bytes before the end of the file.
     const auto entry = bytes.rfind(std::string("\x11\x01\x04\x00\x01\x00\x00\x00", 8));
     const auto start = std::uint32_t(bytes.size());
     std::memcpy(bytes.data() + entry + 8, &start, sizeof start);
@@ -177,7 +177,7 @@ TEST(TiffMovie, file_that_shrinks_while_it_is_read_is_an_error) {
     expect_error<InputError>([&] { movie->read(10, 2, block); }, {"became shorter"});
 }
 
-TEST(TiffMovie, fewer_images_than_imagej_says_are_told) {
+TEST(TiffMovie, fewer_images_than_imagej_says_are_reported) {
     const test::TemporaryFolder folder;
     const std::string says = "ImageJ=1.54\nimages=7\n";
     const auto options = test::TiffPageOptions{.compression = COMPRESSION_LZW, .description = says};
@@ -224,7 +224,7 @@ TEST(TiffMovie, compression_that_is_not_read_is_named) {
     }
 }
 
-// libtiff ignores the tag there, so the differences would be taken for pixels.
+// libtiff ignores the tag with such a compression, so the differences would be read as pixels.
 TEST(TiffMovie, predictor_of_a_compression_that_has_none_is_refused) {
     const test::TemporaryFolder folder;
     const std::string planar("\x1c\x01\x03\x00\x01\x00\x00\x00\x01\x00", 10),

@@ -1,4 +1,4 @@
-// Small reads that lie close together, as those of a directory do, by one larger read of the file for several of them.
+// Combines small reads close to each other, such as those of a directory, into larger reads of the file.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,15 +11,15 @@
 
 namespace glint {
 
-/// Caches two places: the directory, and values which several directories share. Changes to the file may not be
-/// seen: use one object per scan. Not thread-safe.
+/// Caches two positions: the directory, and values that several directories share. May miss changes to the file, so use
+/// one object per scan. Not thread-safe.
 class NearReads {
   public:
     explicit NearReads(const InputFile& file) : file_(file) {}
 
-    /// As InputFile::read_at.
+    /// Like InputFile::read_at.
     std::size_t read_at(std::uint64_t offset, std::byte* out, std::size_t n) {
-        if (n > most_bytes) return file_.read_at(offset, out, n);
+        if (n > max_bytes) return file_.read_at(offset, out, n);
         CachedRange* place = &places_[last_];
         if (!place->holds(offset, n)) {
             last_ = 1 - last_, place = &places_[last_];
@@ -31,7 +31,7 @@ class NearReads {
     }
 
   private:
-    static constexpr std::size_t most_bytes = 1024;
+    static constexpr std::size_t max_bytes = 1024;
     struct CachedRange {
         std::uint64_t begin = 0;
         std::size_t count = 0;
@@ -40,7 +40,7 @@ class NearReads {
             return offset >= begin && offset - begin <= count && n <= count - (offset - begin);
         }
         void read(const InputFile& file, std::uint64_t offset) {
-            count = 0;  // where the read throws
+            count = 0;  // in case the read throws
             begin = offset, count = file.read_at(offset, bytes.data(), bytes.size());
         }
     };

@@ -10,7 +10,7 @@
 namespace glint {
 namespace {
 
-/// The order of an image's planes: its dimensions, the fastest first, with its own sizes and the steps between planes.
+/// The order of an image's planes: its dimensions, the fastest first, with their sizes and the steps between planes.
 struct PlaneOrder {
     struct Dimension {
         char letter;
@@ -35,7 +35,7 @@ struct PlaneOrder {
         for (const Dimension& one : dimensions) count *= one.size;
         return count;
     }
-    /// Returns the number of the element's first plane, among the image's planes in their order; -1 if it is none.
+    /// Returns the number of the element's first plane, among the image's planes in their order; -1 if it is invalid.
     std::int64_t first(const OmeTiffData& data) const {
         std::int64_t number = 0, step = 1;
         for (const Dimension& one : dimensions) {
@@ -46,7 +46,7 @@ struct PlaneOrder {
         }
         return number;
     }
-    /// Along the movie's dimensions.
+    /// Returns the number of a plane along the movie's dimensions.
     std::int64_t plane(std::int64_t number) const {
         std::int64_t plane = 0;
         for (const Dimension& one : dimensions) {
@@ -81,7 +81,7 @@ class Placing {
     void place(const OmeImage& image, std::int64_t first_plane) {
         const PlaneOrder order(ome_, image);
         static const std::vector<OmeTiffData> all(1);
-        std::int64_t behind = 0;  // planes of the image that are placed
+        std::int64_t behind = 0;  // planes of the image that are already placed
         for (const OmeTiffData& data : image.placed.empty() ? all : image.placed) {
             const std::int64_t first = data.ifd < 0 ? behind : order.first(data);
             if (first < 0 || data.planes > order.planes() - first)

@@ -1,4 +1,4 @@
-// Which page of which file holds each plane of an OME-TIFF, as its <TiffData> elements say.
+// Which page of which file contains each plane of an OME-TIFF, from its <TiffData> elements.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -22,11 +22,12 @@ struct OmePage {
 
 struct OmePages {
     std::vector<OmePage> pages;  ///< by plane
-    std::string contradiction;  ///< "page 3 of a.tif is two planes": then nobody knows which plane is which; else empty
+    /// "page 3 of a.tif is two planes": the assignment is then unknown; empty if there is none
+    std::string contradiction;
 };
 
-/// `counts`: the pages that each of OmeMovie::files has, 0 if it was not opened; after them, those of the file -1.
-/// Leaves out pages that a file does not have. O(pages).
+/// `counts`: the number of pages of each of OmeMovie::files, 0 if a file was not opened; then the number of pages of
+/// file -1. Leaves out pages that a file does not have. O(pages).
 OmePages pages_of(const OmeMovie& ome, const std::vector<std::int64_t>& counts);
 
 }  // namespace glint

@@ -30,7 +30,7 @@ std::string listed(const std::vector<std::string>& names) {
 /// A file that the metadata name.
 struct Member {
     fs::path path;
-    std::set<std::int64_t> channels;  ///< -1: of any
+    std::set<std::int64_t> channels;  ///< -1: of any channel
     bool there = false, given = false;
 };
 
@@ -45,7 +45,7 @@ std::string uuid_of(const fs::path& path) {
     }
 }
 
-/// The members, as OmeMovie::files has them; behind them `path`, where the metadata do not name it.
+/// Returns the members in the order of OmeMovie::files, followed by `path` if the metadata do not name it.
 std::vector<Member> members_of(const OmeMovie& ome, const fs::path& path, const std::vector<fs::path>& given) {
     std::map<fs::path, fs::path> given_places;
     for (const fs::path& one : given) given_places.emplace(real_place(one), one);
@@ -86,7 +86,7 @@ std::optional<std::int64_t> channel_of(const OmeMovie& ome, const MovieChoice& c
     return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
 }
 
-/// The channels that are wanted: the chosen one, else all that the given files hold.
+/// Returns the chosen channel, else all channels in the given files.
 Channels wanted_channels(const OmeMovie& ome, const std::vector<Member>& members, const MovieChoice& choice) {
     if (const auto one = channel_of(ome, choice)) return {*one};
     Channels wanted;
@@ -98,12 +98,13 @@ Channels wanted_channels(const OmeMovie& ome, const std::vector<Member>& members
 /// The files of a set that are read, while they are opened.
 struct OpenedSet {
     MovieParts parts;
-    std::vector<std::int64_t> counts, starts;  ///< of each member: its pages, and the first one's number among all
+    /// number of pages of each member, and the number of its first page among all pages
+    std::vector<std::int64_t> counts, starts;
     bool truncated = false;
 };
 
 OpenedSet open_members(const std::vector<Member>& members, const Channels& wanted, const fs::path& path,
-                       TiffMovieFile& file, EarlierLooks* looks) {
+                       TiffMovieFile& file, ScanState* looks) {
     OpenedSet set{{}, {}, {}, false};
     std::int64_t pages = 0;
     for (const Member& member : members) {
@@ -120,8 +121,8 @@ OpenedSet open_members(const std::vector<Member>& members, const Channels& wante
     return set;
 }
 
-/// Whether files are missing, and which. Throws if the user gave only one file: they may not know which part of the
-/// movie it is.
+/// Reports missing files, and returns true if there are any. Throws if the user gave only one file, because they may
+/// not know which part of the movie it is.
 bool tell_missing(const fs::path& path, const std::vector<Member>& members, const Channels& wanted, bool chosen,
                   std::vector<std::string>& warnings) {
     std::vector<std::string> lost, others;
@@ -150,7 +151,7 @@ bool tell_missing(const fs::path& path, const std::vector<Member>& members, cons
     return true;
 }
 
-/// The pages of the chosen planes, by frame. Frames behind a gap are left out where a file broke off there.
+/// Returns the pages of the chosen planes, by frame. Frames after a gap are left out if a file is truncated there.
 std::vector<std::int64_t> pages_of_frames(const OmePages& placed, const OpenedSet& set, const Planes& planes,
                                           const std::string& name, std::vector<std::string>& warnings) {
     std::vector<std::int64_t> pages;
@@ -168,7 +169,7 @@ std::vector<std::int64_t> pages_of_frames(const OmePages& placed, const OpenedSe
     return pages;
 }
 
-/// The planes that are the movie; where files of a single channel were given, that channel without being asked for.
+/// Returns the planes that are the movie. If the given files belong to a single channel, selects it without a choice.
 Planes planes_of(const OmeMovie& ome, const Channels& wanted, MovieChoice choice, const std::string& name) {
     std::vector<Axis> axes = ome_axes(ome);
     const bool one_channel = wanted.size() == 1 && *wanted.begin() >= 0 && ome.channels > 1;
@@ -228,12 +229,12 @@ bool needs_ome_set(const TiffMovieFile& file, const fs::path& path) {
         return true;
     std::vector<std::int64_t> counts(ome.files.size() + 1, file.movie->info().frames);
     const OmePages placed = pages_of(ome, counts);
-    // A single channel, z and position: the pages are the frames, whatever is wrong with the metadata.
+    // With a single channel, z and position, the pages are the frames, even if the metadata are wrong.
     return placed.contradiction.empty() ? !is_in_order(placed) : !file.axes.empty();
 }
 
 std::unique_ptr<Movie> open_ome_set(const fs::path& path, TiffMovieFile file, const std::vector<fs::path>& given,
-                                    const MovieChoice& choice, EarlierLooks* looks) {
+                                    const MovieChoice& choice, ScanState* looks) {
     const OmeMovie ome = std::move(file.ome);
     const std::vector<Member> members = members_of(ome, path, given);
     const Channels wanted = wanted_channels(ome, members, choice);

@@ -1,4 +1,4 @@
-// OME-TIFF sets: what is there, compared with what the metadata say.
+// OME-TIFF sets: the existing files, compared with the metadata.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ struct SetFile {
     int frames = 2, channel = 0;
 };
 
-/// OME-XML of an image whose frames lie in these files.
+/// Returns the OME-XML of an image whose frames are in these files.
 std::string image_of(const std::vector<SetFile>& files, const std::string& sizes) {
     std::string xml = "<Image><Pixels DimensionOrder=\"XYZTC\" " + sizes + ">\n";
     std::map<int, int> behind;  // frames of each channel
@@ -42,7 +42,7 @@ std::string xml_of(const std::string& images, const std::string& name) {
     return fmt::format("<?xml version=\"1.0\"?><OME UUID=\"urn:uuid:{}\">{}</OME>", name, images);
 }
 
-/// Writes the files of one image, each with the metadata of all; their paths.
+/// Writes the files of one image, each with the metadata of all files. Returns their paths.
 std::vector<fs::path> write_set(const test::TemporaryFolder& folder, const std::vector<SetFile>& files,
                                 const std::string& sizes) {
     std::vector<fs::path> paths;
@@ -52,7 +52,7 @@ std::vector<fs::path> write_set(const test::TemporaryFolder& folder, const std::
     return paths;
 }
 
-/// The page of its file that each frame is.
+/// Returns the page from which each frame was read.
 std::vector<int> pages_of(Movie& movie) {
     FrameBlock block;
     movie.read(0, int(movie.info().frames), block);
@@ -210,7 +210,7 @@ TEST(OmeSet, metadata_in_another_file) {
     EXPECT_EQ(open_movie(second)->info().frames, 4);
 }
 
-TEST(OmeSet, a_truncated_part_is_told_once) {
+TEST(OmeSet, a_truncated_part_is_reported_once) {
     const test::TemporaryFolder folder;
     const auto set = write_set(folder, {{"NDTiffStack.tif", 5}, {"NDTiffStack_1.tif"}}, "SizeT='7'");
     fs::resize_file(set[0], fs::file_size(set[0]) / 2);

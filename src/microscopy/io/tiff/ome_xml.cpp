@@ -13,7 +13,7 @@
 namespace glint {
 namespace {
 
-/// A whole number of 1 or more, or `otherwise`.
+/// Returns a whole number of 1 or more, or `otherwise`.
 double count_in(const pugi::xml_node& tag, const char* key, double otherwise) {
     const std::string_view text = attribute(tag, key);
     double value = 0;
@@ -31,7 +31,7 @@ std::int64_t index_in(const pugi::xml_node& tag, const char* key, std::int64_t o
     return whole && value >= 0 && value < std::int64_t(1) << 40 ? value : otherwise;
 }
 
-/// ExposureTime of a <Plane>: in seconds unless it says another unit.
+/// Returns ExposureTime of a <Plane>: in seconds unless another unit is given.
 std::optional<double> exposure_ms_of_plane(const pugi::xml_node& tag) {
     const std::string_view text = attribute(tag, "ExposureTime"), unit = attribute(tag, "ExposureTimeUnit");
     double value = 0;
@@ -67,8 +67,8 @@ struct Image {
         const bool of_one_channel = planes <= 1 || (movie.order.ends_with('C') && planes <= movie.times * movie.slices);
         return of_one_channel ? std::int64_t(count_in(tiff_data, "FirstC", 0)) : -1;
     }
-    /// An element without any place follows the one before. An element with a place begins at the first page unless
-    /// it names another.
+    /// Places an element. Without any position it follows the previous element. With a position it begins at the first
+    /// page, unless it states another page.
     void place(const pugi::xml_node& tiff_data) {
         const auto first = [&](const char* key) { return index_in(tiff_data, key, -1); };
         OmeTiffData data{-1, first("IFD"), first("FirstT"), first("FirstZ"), first("FirstC"), 0};
@@ -151,7 +151,7 @@ class OmeXmlReader {
         if (images_ == 1) other_ = std::move(image_);
     }
 
-    /// Elements that name no file mean this one, which others may name.
+    /// Makes elements without a file name refer to this file, which other elements may name.
     void name_this_file() {
         const auto named = all_.file_of_name.find(file_name_);
         if (named == all_.file_of_name.end()) return;

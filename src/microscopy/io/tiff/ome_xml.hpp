@@ -1,4 +1,4 @@
-// What OME-XML says about the movie that a TIFF file belongs to, and about the other files of its set.
+// The OME-XML of a TIFF file: facts about its movie, and about the other files of its set.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,7 +14,7 @@ namespace glint {
 /// A file that holds planes of the movie.
 struct OmeFile {
     std::string name, uuid;
-    std::set<std::int64_t> channels;  ///< whose planes; -1: of any
+    std::set<std::int64_t> channels;  ///< whose planes it contains; -1: of any channel
 
     bool shares_a_channel_with(const std::set<std::int64_t>& others) const;
 };
@@ -22,29 +22,30 @@ struct OmeFile {
 /// A <TiffData>: the planes of an image from (t, z, c) on, in its DimensionOrder, are the pages from `ifd` on.
 struct OmeTiffData {
     std::int64_t file = -1;  ///< of OmeMovie::files; -1: the file itself
-    std::int64_t ifd = -1;   ///< page, thumbnails and masks not counted; -1: behind those of the element before
+    std::int64_t ifd = -1;   ///< page, not counting thumbnails and masks; -1: after those of the previous element
     std::int64_t t = 0, z = 0, c = 0;
-    std::int64_t planes = 0;  ///< 0: all that are left
+    std::int64_t planes = 0;  ///< 0: all remaining planes
 };
 
-/// The sizes of an image, and where its planes lie.
+/// The sizes of an image, and the positions of its planes.
 struct OmeImage {
-    double times = 0, slices = 0, channels = 0;  ///< SizeT, SizeZ, SizeC; 0: not said
-    std::vector<OmeTiffData> placed;             ///< none: not said
+    double times = 0, slices = 0, channels = 0;  ///< SizeT, SizeZ, SizeC; 0: unknown
+    std::vector<OmeTiffData> placed;             ///< empty if not given
 };
 
-/// In a text with several images (positions), only those count of which the file holds planes.
+/// If a text has several images (positions), only those with planes in this file count.
 struct OmeMovie {
     double times = 0, slices = 0, channels = 0;  ///< the largest of the images
     std::vector<OmeImage> images;
     std::vector<std::string> channel_names;  ///< empty if a channel has no name
-    std::vector<OmeFile> files;              ///< that the text names, as it names them first; none: this one alone
-    std::optional<double> exposure_ms;       ///< of the planes that say it
+    /// files that the text names, in the order of their first mention; empty: only this file
+    std::vector<OmeFile> files;
+    std::optional<double> exposure_ms;  ///< of the planes that have one
     bool exposures_differ = false;
     std::string order;                          ///< DimensionOrder, the fastest first
-    std::int64_t width_px = 0, height_px = 0;   ///< of a plane; 0: not said
+    std::int64_t width_px = 0, height_px = 0;   ///< of a plane; 0: unknown
     std::optional<double> width_nm, height_nm;  ///< of a pixel
-    std::string metadata_file;                  ///< the text says only that this file holds the metadata
+    std::string metadata_file;                  ///< the text only refers to this file, which contains the metadata
     std::string uuid;                           ///< of the file that holds the text
     bool has_unsaid_channels = false;           ///< planes of more channels than SizeC are placed, as of two cameras
 

@@ -1,4 +1,4 @@
-// Reads and checks what a TIFF page's directory says.
+// Reads and checks a TIFF page's directory.
 // SPDX-License-Identifier: MIT
 #include "io/tiff/page.hpp"
 
@@ -20,10 +20,10 @@ std::uint64_t bytes_inside(std::uint64_t offset, std::uint64_t bytes, std::uint6
     return offset >= file_bytes ? 0 : std::min(bytes, file_bytes - offset);
 }
 
-constexpr std::uint64_t header_bytes = 8;  // no pixels lie in them
+constexpr std::uint64_t header_bytes = 8;  // contains no pixels
 
-// True where strip after strip of raw pixels follows the first without a gap. The byte counts that the file
-// gives are not trusted here: some programs write wrong ones where readers do not need them.
+// Returns true if strips of raw pixels follow each other without gaps. Does not trust the file's byte counts, because
+// some programs write wrong ones if readers do not need them.
 bool is_one_piece(TIFF* tiff, const TiffPage& page, std::uint32_t strips) {
     if (page.compression != COMPRESSION_NONE || TIFFIsTiled(tiff)) return false;
     if (page.samples != 1 || page.bits % 8 != 0) return false;
@@ -116,7 +116,7 @@ std::string compression_name(int compression) {
         int number;
         const char* text;
     };
-    // Those that libtiff has no name for, or another than people know.
+    // Compressions that libtiff does not name, or names unusually.
     constexpr Name names[] = {{COMPRESSION_NONE, "none"},
                               {COMPRESSION_OJPEG, "old JPEG"},
                               {33003, "JPEG 2000"},

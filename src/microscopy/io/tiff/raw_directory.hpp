@@ -22,14 +22,14 @@ class RawDirectory {
           swapped_(bool(TIFFIsBigEndian(tiff.get())) == host_is_little_endian),
           big_(TIFFIsBigTIFF(tiff.get())) {}
 
-    /// Returns false if entries are missing, or more than libtiff reads. As in libtiff, a directory without room
-    /// for next() is the last.
+    /// Returns false if entries are missing, or if there are more than libtiff reads. As in libtiff, a directory
+    /// without room for next() is the last.
     bool read(std::uint64_t offset) {
         const std::size_t count_bytes = big_ ? 8 : 2;
         bytes_.resize(count_bytes);
         if (tiff_->read_at(offset, bytes_.data(), count_bytes) < count_bytes) return false;
         const std::uint64_t count = big_ ? number<std::uint64_t>(bytes_) : number<std::uint16_t>(bytes_);
-        if (count > most_entries) return false;
+        if (count > max_entries) return false;
         const std::size_t entries = std::size_t(count) * entry_bytes(), all = entries + (big_ ? 8 : 4);
         bytes_.resize(all);
         const std::size_t found = tiff_->read_at(offset + count_bytes, bytes_.data(), all);
@@ -54,18 +54,18 @@ class RawDirectory {
         constexpr std::size_t bytes[] = {0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8, 8, 8};
         return type(k) < std::size(bytes) ? bytes[type(k)] : 0;
     }
-    /// Where its values are; 0 if they stand in the entry itself.
+    /// Returns the position of its values; 0 if they are in the entry.
     std::uint64_t place(std::size_t k) const {
         const std::uint64_t inside = big_ ? 8 : 4, most = UINT64_MAX / 8;
         if (std::min(values(k), most) * bytes_of_type(k) <= inside) return 0;
         return big_ ? number<std::uint64_t>(value(k)) : number<std::uint32_t>(value(k));
     }
-    /// Where the next directory is; 0: this is the last.
+    /// Returns the position of the next directory; 0 if this is the last.
     std::uint64_t next() const {
         const auto at = std::span(bytes_).subspan(count() * entry_bytes());
         return big_ ? number<std::uint64_t>(at) : number<std::uint32_t>(at);
     }
-    /// The number that begins there, in the file's byte order.
+    /// Returns the number at the beginning of `from`, in the file's byte order.
     template <class T>
     T number(std::span<const std::byte> from) const {
         T value;
@@ -75,7 +75,7 @@ class RawDirectory {
     }
 
   private:
-    static constexpr std::uint64_t most_entries = 4096;
+    static constexpr std::uint64_t max_entries = 4096;
 
     TiffHandle* tiff_;
     bool swapped_, big_;

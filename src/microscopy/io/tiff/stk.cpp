@@ -41,7 +41,7 @@ std::string text_at(const InputFile& file, std::uint64_t offset) {
     return text.substr(0, text.find('\0'));
 }
 
-/// UIC1: pairs of a kind of value, and the value or its place.
+/// UIC1: pairs of a kind of value, and the value or its position.
 struct StkCalibration {
     bool is_on = false;
     double x = 0, y = 0;

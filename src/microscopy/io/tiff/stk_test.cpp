@@ -1,4 +1,4 @@
-// MetaMorph's stacks: planes without directories, calibration, tags that make no sense.
+// MetaMorph's stacks: planes without directories, calibration, invalid tags.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ using namespace glint::test;
 
 namespace {
 
-/// A stack of 4x2 pixels, as MetaMorph lays it out: pixels, values of tags, one directory.
+/// A stack of 4x2 pixels in MetaMorph's layout: pixels, values of tags, one directory.
 class Stk {
   public:
     explicit Stk(std::uint32_t planes) : planes_(planes) {}
@@ -109,7 +109,7 @@ TEST(Stk, tells_an_exposure_only_with_its_unit) {
 }
 
 TEST(Stk, truncated_file_gives_its_whole_planes) {
-    Stk stk(100);  // the directory stands behind what there is of them
+    Stk stk(100);  // the directory follows the existing planes
     const auto info = info_of(stk);
     EXPECT_LT(info.frames, 100);
     ASSERT_EQ(info.warnings.size(), 1u);
@@ -117,7 +117,7 @@ TEST(Stk, truncated_file_gives_its_whole_planes) {
     EXPECT_LT(info_of(Stk(0xffffffff)).frames, 100);
 }
 
-TEST(Stk, planes_that_are_compressed_are_told) {
+TEST(Stk, planes_that_are_compressed_are_reported) {
     Stk stk(3);
     stk.compression = 5;
     expect_error<InputError>([&] { info_of(stk); },

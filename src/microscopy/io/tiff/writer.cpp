@@ -18,7 +18,7 @@ namespace {
 
 // The file begins with its header, the first directory, two resolutions and the description.
 constexpr std::size_t directory_at = 16, resolution_at = 448, description_at = 464, frames_at = 1024;
-// A classic TIFF's 32-bit offsets end beyond this; some readers take them as signed only up to 4 GB.
+// Below 4 GB, because some readers do not support all of a classic TIFF's 32-bit offsets.
 constexpr std::uint64_t largest_classic_bytes = 3'900'000'000;
 constexpr std::size_t write_chunk_bytes = std::size_t(1) << 18;
 
@@ -26,7 +26,7 @@ struct Rational {
     std::uint32_t numerator = 1, denominator = 1;
 };
 
-/// Pixels per micrometre, as precise as two 32-bit numbers can.
+/// Returns pixels per micrometre, as precisely as two 32-bit numbers can express it.
 Rational resolution(std::optional<double> pixel_size_nm) {
     if (!pixel_size_nm) return {};
     double scale = 1;
@@ -59,7 +59,7 @@ TiffDirectory TiffMovieWriter::State::directory(bool big, std::int64_t frame) co
     page.add_long(TIFFTAG_SUBFILETYPE, 0);
     page.add_long(TIFFTAG_IMAGEWIDTH, std::uint32_t(info.width));
     page.add_long(TIFFTAG_IMAGELENGTH, std::uint32_t(info.height));
-    page.add_short(TIFFTAG_BITSPERSAMPLE, std::uint16_t(8 * bytes_of(info.type)));
+    page.add_short(TIFFTAG_BITSPERSAMPLE, std::uint16_t(8 * num_bytes(info.type)));
     page.add_short(TIFFTAG_COMPRESSION, COMPRESSION_NONE);
     page.add_short(TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
     if (frame == 0)
@@ -120,8 +120,8 @@ void TiffMovieWriter::append(const FrameBlock& block) {
     const MovieInfo& info = state_->info;
     if (block.width != info.width || block.height != info.height || block.type != info.type)
         throw OptionError(fmt::format("{}: frames of {}x{} pixels of {} bytes do not continue a movie of {}x{} of {}",
-                                      state_->file.target().string(), block.width, block.height, bytes_of(block.type),
-                                      info.width, info.height, bytes_of(info.type)));
+                                      state_->file.target().string(), block.width, block.height, num_bytes(block.type),
+                                      info.width, info.height, num_bytes(info.type)));
     state_->file.write(block.bytes.data(), std::size_t(block.count) * block.frame_bytes());
     state_->frames += block.count;
 }

@@ -107,7 +107,7 @@ TEST(TiffMovieWriter, refuses_other_frames_and_places_it_cannot_write) {
 
 TEST(TiffMovieWriter, a_write_that_fails_is_an_error_and_leaves_nothing) {
     const test::TemporaryFolder folder;
-    // A limit on the size of files stands in for a full disk.
+    // A limit on the size of files simulates a full disk.
     const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
     rlimit old_limit{};
     getrlimit(RLIMIT_FSIZE, &old_limit);

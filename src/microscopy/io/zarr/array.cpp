@@ -29,7 +29,7 @@ constexpr double largest_extent = double(std::uint64_t(1) << 40);
 constexpr std::size_t max_axes = 8;
 constexpr double largest_shard_chunks = double(1 << 28);
 
-/// An object's value, or null.
+/// Returns an object's value, or null.
 Json get(const Json& object, const char* key) {
     return object.is_object() && object.contains(key) ? object.at(key) : Json();
 }
@@ -47,7 +47,7 @@ Json read_json(const fs::path& path) {
         refuse(path, fmt::format("has {} bytes, too many for a description", file.size()));
     std::string bytes(std::size_t(file.size()), '\0');
     bytes.resize(file.read_at(0, reinterpret_cast<std::byte*>(bytes.data()), bytes.size()));
-    // Nested too deep, it would end the program: real ones have a few levels.
+    // Text that is nested too deeply would exhaust the stack. Real descriptions have a few levels.
     int depth = 0, deepest = 0;
     for (const char one : bytes)
         deepest = std::max(deepest, depth += one == '[' || one == '{' ? 1 : one == ']' || one == '}' ? -1 : 0);
@@ -156,7 +156,7 @@ void read_transposition(const Json& order, const fs::path& file, Array& array) {
 
 void read_codecs(const Json& codecs, const fs::path& file, Array& array);
 
-/// The chunk of the grid is a shard then, and the chunks within it are what is unpacked.
+/// Reads the codec of shards: the grid's chunk is then a shard, and the chunks within it are unpacked.
 void read_sharding(const Json& configuration, const fs::path& file, Array& array) {
     const std::vector<std::uint64_t> inner = extents(get(configuration, "chunk_shape"), "chunk_shape", file);
     if (!array.shard.empty()) refuse(file, "has shards within shards, which are not read: write it again without");
@@ -225,7 +225,7 @@ void read_version_3(const Json& json, const fs::path& file, Array& array) {
     for (const Json& name : get(json, "dimension_names")) array.axes.push_back(text(name));
 }
 
-/// Names in lower case; none if none has one, as of nulls.
+/// Returns the names in lower case; none if all are empty, as nulls are.
 std::vector<std::string> axis_names(std::vector<std::string> names, std::size_t axes) {
     const auto is_empty = [](const std::string& name) { return name.empty(); };
     if (names.size() != axes || std::all_of(names.begin(), names.end(), is_empty)) return {};
@@ -235,7 +235,7 @@ std::vector<std::string> axis_names(std::vector<std::string> names, std::size_t 
 }
 
 void check(const fs::path& file, const Array& array) {
-    double bytes = bytes_of(array.type);
+    double bytes = num_bytes(array.type);
     if (array.chunk.size() != array.shape.size())
         refuse(file, fmt::format("has {} dimensions, and its chunks {}", array.shape.size(), array.chunk.size()));
     for (const std::uint64_t edge : array.chunk) bytes *= double(edge);
@@ -268,12 +268,12 @@ void fill_all(StoredPixel type, std::vector<std::byte>& out, double fill) {
         case StoredPixel::int32: return fill_all<std::int32_t>(out, fill);
         case StoredPixel::uint64: return fill_all<std::uint64_t>(out, fill);
         case StoredPixel::int64: return fill_all<std::int64_t>(out, fill);
-        case StoredPixel::float16: return std::fill(out.begin(), out.end(), std::byte{});  // none is read
+        case StoredPixel::float16: return std::fill(out.begin(), out.end(), std::byte{});  // no fill value is read
         case StoredPixel::float64: return fill_all<double>(out, fill);
     }
 }
 
-/// One step of unpacking; what a step before the last one unpacks to is as long as the last one says, at most.
+/// One step of unpacking. No intermediate result may be longer than the final one.
 void unpack_to(Codec codec, std::span<const std::byte> packed, std::span<std::byte> out) {
     switch (codec) {
         case Codec::zlib: return inflate_into(packed, out);
@@ -287,7 +287,7 @@ void unpack_to(Codec codec, std::span<const std::byte> packed, std::span<std::by
 }  // namespace
 
 std::uint64_t Array::chunk_bytes() const {
-    std::uint64_t bytes = std::uint64_t(bytes_of(type));
+    std::uint64_t bytes = std::uint64_t(num_bytes(type));
     for (const std::uint64_t edge : chunk) bytes *= edge;
     return bytes;
 }
@@ -298,7 +298,7 @@ fs::path Array::chunk_path(const std::vector<std::uint64_t>& number) const {
     return folder / fmt::format("{}{}", key_begin, fmt::join(file, key_separator));
 }
 
-/// Returns the stored bytes of a chunk; empty if its shard lacks it. The index of a shard has the place and the
+/// Returns the stored bytes of a chunk; empty if its shard lacks it. The shard's index contains the position and the
 /// length of each chunk, 8 bytes each.
 std::vector<std::byte> Array::packed_chunk(const std::vector<std::uint64_t>& number, std::uint64_t most) const {
     const fs::path path = chunk_path(number);
@@ -348,7 +348,7 @@ void Array::read_chunk(const std::vector<std::uint64_t>& number, std::vector<std
         throw std::runtime_error(fmt::format("the chunk {} is damaged: {}", path.string(), error.what()));
     }
     if (!is_unpacked) out.swap(packed);
-    if (big_endian == host_is_little_endian) swap_bytes(out.data(), out.size(), bytes_of(type));
+    if (big_endian == host_is_little_endian) swap_bytes(out.data(), out.size(), num_bytes(type));
 }
 
 bool is_there(const fs::path& path) {

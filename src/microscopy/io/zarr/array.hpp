@@ -1,4 +1,4 @@
-// An array of Zarr, version 2 or 3: its description, and its chunks, a file each.
+// An array of Zarr, version 2 or 3: its description, and its chunks, one file each.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -33,7 +33,7 @@ struct Array {
     std::uint64_t index_checksum_bytes = 0;
 
     std::uint64_t chunk_bytes() const;
-    /// The file of a chunk, or of the shard that holds it.
+    /// Returns the file of a chunk, or of the shard that contains it.
     std::filesystem::path chunk_path(const std::vector<std::uint64_t>& number) const;
     /// Unpacks one chunk to values in the machine's byte order. A chunk that is not stored has the fill value.
     /// Throws std::runtime_error.
@@ -43,16 +43,16 @@ struct Array {
     std::vector<std::byte> packed_chunk(const std::vector<std::uint64_t>& number, std::uint64_t most) const;
 };
 
-/// Throws InputError where the system does not say, as in a folder that may not be read.
+/// Returns true if the path exists. Throws InputError if the system does not report it, as in an unreadable folder.
 bool is_there(const std::filesystem::path& path);
 
 /// Returns the description of an array or group in `folder`, of version 2 or 3, and its attributes in `attributes`;
-/// null if there is none. Throws InputError if it is no JSON, or longer than 16 MiB.
+/// null if there is none. Throws InputError if it is not JSON, or longer than 16 MiB.
 Json description_of(const std::filesystem::path& folder, Json& attributes);
 
 bool is_array(const Json& description);
 
-/// Throws InputError: what glint does not read, and sizes that make no sense.
+/// Throws InputError for unsupported arrays and invalid sizes.
 Array read_array(const std::filesystem::path& folder);
 
 }  // namespace glint::zarr

@@ -1,5 +1,4 @@
-// Unpacks buffers of Blosc 1 and of LZ4 by their libraries, after checking that the sizes that they state can be
-// true.
+// Unpacks buffers of Blosc 1 and of LZ4 with their libraries, after checking that the stated sizes are possible.
 // SPDX-License-Identifier: MIT
 #include <blosc.h>
 #include <fmt/format.h>
@@ -37,7 +36,7 @@ void unpack_blosc(In packed, Out out) {
     blosc_cbuffer_sizes(packed.data(), &bytes, &packed_bytes, &block_bytes);
     require_length(bytes, out);
     if (packed_bytes > packed.size()) throw std::runtime_error("it ends too early");
-    // The library takes the length of the buffer from its header.
+    // The library reads the buffer's length from its header.
     if (blosc_cbuffer_validate(packed.data(), packed_bytes, &bytes) < 0)
         throw std::runtime_error("its Blosc data are damaged");
     if (blosc_decompress_ctx(packed.data(), out.data(), out.size(), 1) == int(out.size())) return;

@@ -28,9 +28,9 @@ bool is_zarr(const fs::path& folder) {
 }
 
 constexpr std::uint64_t largest_frame_bytes = std::uint64_t(1) << 28;
-// Chunks that are not there are filled: a description of a few bytes could otherwise take hours and all memory.
+// Missing chunks are filled, so without a limit a description of a few bytes could take hours and all memory.
 constexpr std::uint64_t max_chunks_of_frame = 16384, largest_chunks_of_frame_bytes = std::uint64_t(1) << 29;
-constexpr double most_planes = double(std::uint64_t(1) << 40);
+constexpr double max_planes = double(std::uint64_t(1) << 40);
 constexpr std::size_t max_images = 100000;  // of a plate
 
 Json get(const Json& value, const char* key) {
@@ -39,14 +39,14 @@ Json get(const Json& value, const char* key) {
 Json first(const Json& list) { return list.is_array() && !list.empty() ? list[0] : Json(); }
 std::string text(const Json& value) { return value.is_string() ? value.get<std::string>() : ""; }
 
-/// An array, and what the OME metadata around it say.
+/// An array, and the OME metadata around it.
 struct Image {
     Array array;
     std::vector<std::string> channels;
     std::optional<double> pixel_x_nm, pixel_y_nm;
 };
 
-/// The scale of an axis, in nm, as the transformations of the data set and of the whole say.
+/// Returns the scale of an axis in nm, from the transformations of the dataset and of the whole multiscale image.
 std::optional<double> scale_nm(const Json& multiscale, const Json& dataset, std::size_t axis) {
     const std::string unit = text(get(get(multiscale, "axes").is_array() && axis < get(multiscale, "axes").size()
                                           ? get(multiscale, "axes")[axis]
@@ -65,7 +65,7 @@ std::optional<double> scale_nm(const Json& multiscale, const Json& dataset, std:
     return nm && is_known ? std::optional(scale * *nm) : std::nullopt;
 }
 
-/// The array of full resolution in a group.
+/// Returns the array of full resolution in a group.
 Image image_in_group(const fs::path& folder, const Json& attributes) {
     const Json ome = get(attributes, "ome").is_null() ? attributes : get(attributes, "ome");
     const Json multiscale = first(get(ome, "multiscales")), dataset = first(get(multiscale, "datasets"));
@@ -93,7 +93,7 @@ Image image_in_group(const fs::path& folder, const Json& attributes) {
     return image;
 }
 
-/// The images of a plate (HCS), or of what bioformats2raw writes, by their folders.
+/// Returns the images of a plate (HCS), or of bioformats2raw, by their folders.
 std::vector<std::string> images_in(const fs::path& folder, const Json& attributes) {
     std::vector<std::string> images;
     const Json ome = get(attributes, "ome").is_null() ? attributes : get(attributes, "ome");
@@ -117,7 +117,7 @@ std::vector<std::string> images_in(const fs::path& folder, const Json& attribute
     return images;
 }
 
-/// Several images are positions, one of which has to be chosen; the choice of the others is left in `choice`.
+/// Several images count as positions, one of which must be chosen. The rest of the choice stays in `choice`.
 Image find_image(const fs::path& folder, MovieChoice& choice) {
     Json attributes;
     const Json description = zarr::description_of(folder, attributes);
@@ -170,7 +170,7 @@ std::vector<Axis> axes_of(const Image& image) {
         if (dimension == Dimension::channel && image.channels.size() == array.shape[k])
             axes.back().names = image.channels;
     }
-    if (planes > most_planes) refuse(fmt::format("it claims {:.0f} planes", planes));
+    if (planes > max_planes) refuse(fmt::format("it claims {:.0f} planes", planes));
     return axes;
 }
 
@@ -182,7 +182,7 @@ class ZarrMovie {
 
   private:
     using Number = std::vector<std::uint64_t>;
-    /// Unpacked chunks that hold several frames, kept until a frame of others is asked for. Each thread has its own.
+    /// Unpacked chunks that contain several frames, kept until a frame in other chunks is requested. One per thread.
     struct Row {
         Number leading;
         std::vector<std::vector<std::byte>> chunks;
@@ -199,7 +199,7 @@ class ZarrMovie {
     PlainFrames shape_;
     std::uint64_t height_ = 0, width_ = 0;
     std::vector<std::uint64_t> strides_;  ///< of a chunk's values, by axis
-    bool has_several_frames_ = false;     ///< a chunk
+    bool has_several_frames_ = false;     ///< a chunk contains several frames
     tbb::enumerable_thread_specific<Row> rows_;
 };
 
@@ -211,7 +211,7 @@ ZarrMovie::ZarrMovie(const fs::path& folder, const MovieChoice& given) {
     planes_ = chosen_planes(axes_of(image), choice, folder.string());
     height_ = array_.shape[axes - 2], width_ = array_.shape[axes - 1];
     if (height_ > largest_edge_px || width_ > largest_edge_px ||
-        height_ * width_ * std::uint64_t(bytes_of(array_.type)) > largest_frame_bytes)
+        height_ * width_ * std::uint64_t(num_bytes(array_.type)) > largest_frame_bytes)
         throw InputError(fmt::format("{}: claims frames of {}x{} px; they have up to {} px along an edge, and {} bytes",
                                      array_.description.string(), width_, height_, largest_edge_px,
                                      largest_frame_bytes));
@@ -223,7 +223,7 @@ ZarrMovie::ZarrMovie(const fs::path& folder, const MovieChoice& given) {
     describe(folder, image, planes_);
 }
 
-/// A frame needs all chunks that hold a part of it, and a thread keeps them where they hold several frames.
+/// Checks the size of the chunks that contain parts of a frame. A thread keeps them if they contain several frames.
 void ZarrMovie::check_chunks() const {
     const auto chunks_along = [&](std::size_t axis) { return (array_.shape[axis] - 1) / array_.chunk[axis] + 1; };
     const std::size_t axes = array_.shape.size();
@@ -262,7 +262,7 @@ void ZarrMovie::describe(const fs::path& folder, const Image& image, const Plane
     set_pixel_size(image.pixel_x_nm.value_or(0), image.pixel_y_nm.value_or(0), info);
 }
 
-/// A frame's place along all axes; 0 along y and x.
+/// Returns a frame's position along all axes; 0 along y and x.
 ZarrMovie::Number ZarrMovie::leading_of(std::int64_t frame) const {
     Number place(array_.shape.size(), 0);
     auto plane = std::uint64_t(planes_.first + frame * planes_.step);
@@ -277,7 +277,7 @@ const std::vector<std::byte>& ZarrMovie::chunk(const Number& number, std::size_t
         try {
             array_.read_chunk(number, values);
         } catch (...) {
-            values.clear();  // half of it must not be taken for the whole
+            values.clear();  // partly unpacked chunks must not be mistaken for whole ones
             throw;
         }
     }
@@ -288,7 +288,7 @@ const std::vector<std::byte>& ZarrMovie::chunk(const Number& number, std::size_t
 void ZarrMovie::copy(const std::vector<std::byte>& chunk, std::uint64_t begin, std::uint64_t y, std::uint64_t x,
                      std::byte* out) const {
     const std::size_t axes = array_.shape.size();
-    const auto bytes = std::uint64_t(bytes_of(array_.type));
+    const auto bytes = std::uint64_t(num_bytes(array_.type));
     const std::uint64_t rows = std::min(array_.chunk[axes - 2], height_ - y),
                         columns = std::min(array_.chunk[axes - 1], width_ - x);
     for (std::uint64_t row = 0; row < rows; ++row) {
@@ -314,7 +314,7 @@ void ZarrMovie::decode(std::int64_t frame, std::byte* out) {
     if (row.leading != number) row = {number, {}};
     const bool is_converted =
         array_.type != StoredPixel::uint8 && array_.type != StoredPixel::uint16 && array_.type != StoredPixel::float32;
-    std::vector<std::byte> stored(is_converted ? std::size_t(height_ * width_) * std::size_t(bytes_of(array_.type))
+    std::vector<std::byte> stored(is_converted ? std::size_t(height_ * width_) * std::size_t(num_bytes(array_.type))
                                                : 0);
     std::size_t k = 0;
     for (std::uint64_t y = 0; y < height_; y += array_.chunk[axes - 2])
@@ -325,7 +325,7 @@ void ZarrMovie::decode(std::int64_t frame, std::byte* out) {
     if (is_converted) to_movie_pixels(shape_, stored, out);
 }
 
-std::unique_ptr<Movie> open_zarr(const fs::path& folder, const MovieChoice& choice, EarlierLooks*) {
+std::unique_ptr<Movie> open_zarr(const fs::path& folder, const MovieChoice& choice, ScanState*) {
     const auto movie = std::make_shared<ZarrMovie>(folder, choice);
     return decoded_movie(folder.string(), movie->info(),
                          [movie](std::int64_t frame, std::byte* out) { movie->decode(frame, out); });

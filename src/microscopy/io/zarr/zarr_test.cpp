@@ -1,4 +1,4 @@
-// Zarr movies: versions, orders of chunks, axes, and descriptions that claim too much or make no sense.
+// Zarr movies: versions, orders of chunks, axes, and descriptions with false or invalid claims.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 #include <zstd.h>
@@ -175,7 +175,8 @@ TEST(Lz4, lengths_and_distances_are_checked) {
         zarr::unpack_lz4(std::as_bytes(std::span(packed)), out);
         return std::string(reinterpret_cast<const char*>(out.data()), out.size());
     };
-    // Two bytes, six from two bytes before, and twelve: a block ends with bytes that are not copied.
+    // LZ4: two bytes, six copied from two bytes before, and twelve, because a block ends with bytes that are not
+    // copied.
     const std::string packed = std::string("\x22\x61\x62\2\0\xc0", 6) + std::string(12, 'z');
     EXPECT_EQ(unpack(packed, 20), "abababab" + std::string(12, 'z'));
     expect_error<std::runtime_error>([&] { unpack(packed, 21); }, {"unpacks to 20 bytes, not 21"});
