@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What `glint inspect` estimates of simulated movies, beside the truth: how near it comes, and whether its errors are
-honest.
+"""Compares the estimates of `glint inspect` with the truth of simulated movies: their deviations, and whether their
+errors are correct.
 """
 
 import argparse
@@ -16,10 +16,10 @@ import machine
 # Offset ADU, gain e-/ADU, read noise e- rms, EM gain: an sCMOS camera, a CCD, an EMCCD.
 CAMERAS = {"sCMOS": (100, 0.46, 1.6, 1), "CCD": (400, 2, 6, 1), "EMCCD": (200, 15.6, 74, 300)}
 PIXEL_NM, SIGMA_PX, SPOTS = 100, 1.3, 50
-DENSITIES = (0.05, 0.1, 0.3, 1)  # spots a um^2; frames are as large as holds 50 of them
+DENSITIES = (0.05, 0.1, 0.3, 1)  # spots per um^2; a frame is large enough for 50 of them
 PHOTONS = (200, 500, 1000, 2000, 5000)  # median of a spot; half to one and a half times that
-BACKGROUNDS = (2, 10, 30, 80, 200)  # e- a pixel
-MOST = {"gain": 0.05, "sigma": 0.03}  # relative; the offset's is 3 ADU or 3 e-
+BACKGROUNDS = (2, 10, 30, 80, 200)  # e- per pixel
+MOST = {"gain": 0.05, "sigma": 0.03}  # relative; 3 ADU or 3 e- for the offset
 
 
 def grid():

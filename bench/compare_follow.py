@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`glint localize --follow` beside a camera: another process (write_movie.py) writes 512x512 px at 100 frames/s; lag,
-and the table of the finished movie."""
+"""Measures `glint localize --follow` beside a simulated camera: another process (write_movie.py) writes 512x512 px at
+100 frames/s. Prints the lag, and checks the table of the finished movie."""
 
 import argparse
 import json
@@ -13,7 +13,7 @@ import time
 
 import machine
 
-EDGE, RATE, DISTINCT = 512, 100, 200  # the movie repeats so many frames
+EDGE, RATE, DISTINCT = 512, 100, 200  # the movie repeats this many frames
 FLAGS = [
     "--sigma",
     "130nm",
@@ -28,9 +28,9 @@ FLAGS = [
     "--backend",
     "cpu",
 ]
-QUIET_S = 15  # without a frame, or before the first: the movie's end
+QUIET_S = 15  # seconds without a frame, including before the first, that end the movie
 WRITER = pathlib.Path(__file__).with_name("write_movie.py")
-# What the writer is given, and what glint then opens.
+# The path that the writer gets, and the path that glint opens.
 NAMES = {
     "raw": ("movie.raw", "movie.raw"),
     "tif": ("movie.tif", "movie.tif"),
@@ -88,7 +88,8 @@ def follow(program, source, folder, kind, frames, end):
     errors = follower.stderr.read()
     if follower.wait() != 0:
         sys.exit(f"{movie}: followed with {follower.returncode}: {errors}")
-    # While frames came: for how long the oldest that was not localized had been complete, and what the line said of it.
+    # While frames arrived: the age of the oldest complete frame that was not localized, and the lag that the line
+    # reported.
     there = [(max(0, when - times[done]), said) for when, done, said in lines if times[0] < when < times[-1]]
     lags, errors_of_line = sorted(lag for lag, _ in there), sorted(abs(lag - said) for lag, said in there)
     return (

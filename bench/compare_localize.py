@@ -22,7 +22,7 @@ FLAGS = [
     f"{CAMERA['sigma_nm']}nm",
 ]
 FRAME_BYTES = 512 * 512 * 2
-# Picasso's program, but for its look for a newer release, which wants a network and a package for it.
+# Picasso's program without its search for a newer release, which needs a network and an additional package.
 PICASSO = (
     "import runpy, sys, types; sys.modules['requests'] = types.ModuleType('requests'); "
     "runpy.run_module('picasso', run_name='__main__')"

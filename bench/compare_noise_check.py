@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The noise check beside the truth: how often `glint inspect` warns of a camera that is right, and whether it names the
-value that is wrong.
+"""Compares the noise check with the truth: how often `glint inspect` warns about a correct camera, and whether it names
+the wrong value of an incorrect one.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from compare_estimates import CAMERAS
 
 EDGE, FRAMES = 96, 100
 STRUCTURES = ("flat", "uneven", "saturated", "crowded", "bright")
-BACKGROUNDS = (5, 20, 60, 150)  # e- a pixel
+BACKGROUNDS = (5, 20, 60, 150)  # e- per pixel
 
 
 def flags(offset, gain, readnoise, em_gain):
@@ -69,7 +69,7 @@ def simulate(program, movie, camera, background, structure, seed):
     y, x = np.mgrid[:EDGE, :EDGE] / EDGE
     if structure == "saturated":
         counts[:, np.hypot(x - 0.5, y - 0.5) < 0.2] = 65535
-    else:  # more light to one side, with its shot noise and an EM register's
+    else:  # more light on one side, with its shot noise and that of an EM register
         _, gain, _, em_gain = CAMERAS[camera]
         random = np.random.default_rng(seed)
         electrons = random.poisson(2 * background * x, counts.shape).astype(float)

@@ -96,7 +96,7 @@ def main():
             spots = make_spots(size, options.spots, seed=size)
             np.save(folder / "rois.npy", spots)
             ours, theirs = [], []
-            for _ in range(options.repeats):  # side by side, so that a busy machine is busy for both
+            for _ in range(options.repeats):  # alternating, so that a busy machine affects both
                 theirs.append(picasso_fits_per_s(spots[:picasso_spots], method))
                 ours.append(glint_fits_per_s(options.program, folder / "rois.npy", model, folder))
             ratios = [a / b for a, b in zip(ours, theirs)]

@@ -1,5 +1,5 @@
-"""What `glint drift` finds, states and warns of where a drift misleads: jumps, a lattice, a field that shears, a fast
-drift. NumPy alone makes the tables.
+"""Shows results, errors and warnings of `glint drift` for difficult drifts: jumps, a lattice, a field that shears, a
+fast drift. The tables are simulated with NumPy only.
 
 python3 bench/drift_doubts.py --seeds 2 --cases jump lattice_walk
 """

@@ -1,5 +1,6 @@
-"""Whether `glint drift` ever makes positions worse: tables without drift, of all structures, from 50 to 5,000 frames,
-and with known drifts. Prints RMSE before and after, what is stated, and the worst ratios. NumPy alone makes the tables.
+"""Checks whether `glint drift` makes positions worse: on tables without drift, of all structures, from 50 to 5,000
+frames, and with known drifts. Prints RMSE before and after, the stated errors, and the worst ratios. The tables are
+simulated with NumPy only.
 
     python3 bench/drift_harm.py --glint build/release/bin/glint --count 200
     python3 bench/drift_harm.py --glint build/release/bin/glint --count 40 --drift walk:20 line:30 jitter:8

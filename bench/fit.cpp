@@ -16,6 +16,7 @@
 #include "glint/error.hpp"
 #include "glint/fit.hpp"
 #include "glint/simulate.hpp"
+#include "psf/astigmatic_table.hpp"
 
 namespace glint::cli {
 namespace {
@@ -28,15 +29,19 @@ Examples:
 
 Spots are simulated with known truth: 500 to 1000 photons (GaussianXYNB), 1000 to 2000 (free widths), 2000 to 4000 (z
 within 0.4 um), twice that on the EMCCD; background 10 e-/px; sigma 1.3 px. std/CRLB is the spread of the error over the
-CRLB at the true parameters, without fits that miss x or y by more than 1 px: those are counted as outliers. Times are the
-best of several calls, from photoelectrons in memory to every output in memory. On a GPU: from counts in page-locked memory
-(fits/s; pageable: in ordinary memory) to every output in page-locked memory; kernel: with the ROIs there already; link:
-the share of the rate at which the same bytes go up and come back without a fit.
+CRLB at the true parameters, without fits that miss x or y by more than 1 px: those are counted as outliers. Times are
+the best of several calls, from photoelectrons in memory to every output in memory. On a GPU:
+  fits/s    from counts in page-locked memory to every output in page-locked memory
+  pageable  the same from ordinary memory
+  kernel    with the ROIs on the GPU already
+  link      the share of the rate at which the same bytes go up and come back without a fit
 
-With --gpus 4 or all: other rows, of one large stack (GaussianXYNB, 7 px, 16 bit, ideal camera) spread over 1, 2, 4, ... GPUs,
-from page-locked memory; link: of all of them at once, with the same bytes; apart: how far the parts of the GPUs are from equal.)";
+With --gpus 4 or all, the rows are of one large stack (GaussianXYNB, 7 px, 16 bit, ideal camera) that is spread over 1,
+2, 4, ... GPUs, from page-locked memory:
+  link      the same share, with the links of all GPUs in use simultaneously
+  apart     how much the GPUs' parts of the stack differ in size)";
 
-/// Read noise from 1.0 to 2.0 e- over the sensor, one pixel in a hundred with 10 e-.
+/// A camera with read noise from 1.0 to 2.0 e- over the sensor, and 10 e- in one pixel in a hundred.
 Camera scmos_camera(const std::string& file) {
     if (!file.empty()) return read_camera(file).camera;
     Camera camera;
@@ -65,6 +70,10 @@ Psf bench_psf(PsfModel model) {
     psf.model = model;
     psf.sigma_nm = 130;
     psf.curve = {130, 130, 200, 400, 0, 0, 0, 0, -600, 600};
+    if (describe(model).has_table) {
+        const int planes = describe(model).has_z ? 27 : 1;
+        psf.table = make_astigmatic_table(psf.curve, bench_pixel_nm, {planes, 35, 35, 1}, 1);
+    }
     return psf;
 }
 
@@ -106,7 +115,7 @@ Accuracy accuracy(const Rois& rois, const Psf& psf, const Fits& fits, const Trut
 
 namespace {
 
-/// The best time of several calls.
+/// Returns the best time of several calls.
 double seconds_of(const Rois& rois, const Psf& psf, int threads, int repeats, Fits& fits, FitInfo& info) {
     FitOptions options;
     options.backend = Backend::cpu, options.threads = threads;
@@ -137,7 +146,7 @@ nlohmann::ordered_json measure(const Conditions& c, const BenchFitFlags& flags) 
     for (auto n : fits.iterations) iterations += n;
     const double n = double(fits.count());
     const auto small_p = std::count_if(fits.p_value.begin(), fits.p_value.end(), [](float p) { return p < 0.01f; });
-    return {{"model", name_of(c.model)},
+    return {{"model", to_name(c.model)},
             {"camera", c.camera_name},
             {"device", info.device},
             {"roi", c.size},
@@ -179,7 +188,7 @@ void print_row(const nlohmann::ordered_json& row) {
     require_results();  // ends the benchmark when stdout is closed
 }
 
-/// Null if only the CPU is measured.
+/// Returns null if only the CPU is measured.
 std::unique_ptr<GpuBench> open_gpu(const BenchFitFlags& flags) {
     if (backend_of(flags.backend) == Backend::cpu) return nullptr;
     try {
@@ -220,7 +229,7 @@ int run(const BenchFitFlags& flags) {
 Command add_bench_fit(CLI::App& bench) {
     const auto flags = std::make_shared<BenchFitFlags>();
     CLI::App* app = bench.add_subcommand("fit", "Fits per second and std/CRLB, by model, camera and ROI size");
-    for (const PsfModel model : psf_models()) flags->models.emplace_back(name_of(model));
+    for (const PsfModel model : psf_models()) flags->models.emplace_back(to_name(model));
     offer_words(app->add_option("--model", flags->models, "PSF models")->capture_default_str(), flags->models);
     offer_words(app->add_option("--camera", flags->cameras, "Cameras: ideal, sCMOS, EMCCD")->capture_default_str(),
                 flags->cameras);

@@ -1,4 +1,4 @@
-// What the parts of `glint bench fit` share: the CPU's rows, the GPU's, and one stack on several GPUs.
+// Shared by the parts of `glint bench fit`: rows of the CPU, rows of the GPU, and one stack on several GPUs.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -50,27 +50,28 @@ struct Accuracy {
     std::size_t outliers = 0;
 };
 
-/// Errors in units of the CRLB at the truth, which a fit that starts there and stops at once reports.
+/// Returns errors in units of the CRLB at the true parameters. A fit that starts at the truth and stops immediately
+/// provides the CRLB.
 Accuracy accuracy(const Rois& rois, const Psf& psf, const Fits& fits, const Truth& truth);
 
 class GpuBench {
   public:
-    /// Throws gpu::GpuError where there is no GPU.
+    /// Throws gpu::GpuError if there is no GPU.
     explicit GpuBench(const BenchFitFlags& flags);
 
-    /// One row; `cpu` is the CPU's under the same conditions.
+    /// Returns one row of the table. `cpu` is the CPU's row under the same conditions.
     nlohmann::ordered_json measure(const Conditions& c, PixelType type, const nlohmann::ordered_json& cpu);
 
   private:
     const BenchFitFlags& flags_;
     std::chrono::steady_clock::time_point opened_;
     GpuFitter fitter_;
-    double open_s_;  ///< to take the GPU
+    double open_s_;  ///< seconds to open the GPU
     gpu::Pinned<std::byte> pixels_;
 };
 
-/// A row for 1, 2, 4, ... and all of the GPUs that --gpus allows and that are free. Throws gpu::GpuError; OptionError
-/// for more than the host's memory holds.
+/// Prints a row for 1, 2, 4, ... and all free GPUs, at most as many as --gpus. Throws gpu::GpuError, and OptionError if
+/// the stack does not fit into the host's memory.
 int bench_fit_gpus(const BenchFitFlags& flags);
 
 }  // namespace glint::cli

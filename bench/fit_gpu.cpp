@@ -1,4 +1,4 @@
-// The GPU's rows of `glint bench fit`.
+// Rows of `glint bench fit` for the GPU.
 // SPDX-License-Identifier: MIT
 #include "bench/fit.hpp"
 
@@ -11,7 +11,7 @@
 namespace glint::cli {
 namespace {
 
-/// Shares of the rows where the GPU and the CPU agree.
+/// Shares of the fits for which the GPU and the CPU agree.
 struct Agreement {
     double position = 0;    ///< x, y (and z) within 1e-6 um
     double everything = 0;  ///< the same status, and every parameter within 1e-3 of its CRLB
@@ -31,7 +31,7 @@ Agreement agreement(const Fits& cpu, const Fits& gpu) {
     return {double(near) / n, double(same) / n};
 }
 
-/// In page-locked memory.
+/// Repeats the values in page-locked memory.
 gpu::Pinned<std::int32_t> repeated(const gpu::Context& context, const std::vector<std::int32_t>& values,
                                    std::size_t copies) {
     if (values.empty()) return {};
@@ -40,7 +40,7 @@ gpu::Pinned<std::int32_t> repeated(const gpu::Context& context, const std::vecto
     return all;
 }
 
-/// The first n rows as a table of their own.
+/// Copies the first n rows into a new table.
 Fits first_rows(const FitsView& from, std::size_t n) {
     Fits fits;
     fits.resize(from.model, n);
@@ -69,10 +69,10 @@ nlohmann::ordered_json GpuBench::measure(const Conditions& c, PixelType type, co
     Truth truth;
     Rois rois = simulate_rois(bench_spots(c, flags_), psf, bench_pixel_nm, c.camera, truth);
     quantize(rois);
-    const std::size_t roi_bytes = std::size_t(c.size) * c.size * bytes_of(type);
+    const std::size_t roi_bytes = std::size_t(c.size) * c.size * num_bytes(type);
     const std::size_t copies = std::max<std::size_t>(1, flags_.gpu_bytes / (roi_bytes * rois.count()));
     const std::size_t n = copies * rois.count();
-    const std::size_t room = n * (roi_bytes + 16);  // the link's own measurement sends corners' worth too
+    const std::size_t room = n * (roi_bytes + 16);  // LinkTraffic also sends bytes for the corners
     if (room > pixels_.size()) pixels_ = {}, pixels_ = gpu::Pinned<std::byte>(fitter_.context(), room);
     if (type == PixelType::uint16)
         write_counts<std::uint16_t>(rois, copies, pixels_.data());
@@ -103,7 +103,7 @@ nlohmann::ordered_json GpuBench::measure(const Conditions& c, PixelType type, co
         ordinary_y(y.data(), y.data() + y.size());
     stack.pixels = ordinary.data(), stack.x_corner = ordinary_x, stack.y_corner = ordinary_y;
     const double pageable_s = best_seconds(flags_.repeats, run);
-    constexpr std::size_t beside_pixels = 128;  // bytes of a fit's corners and results, at most
+    constexpr std::size_t beside_pixels = 128;  // upper limit of the bytes of a fit's corners and results
     stack.pixels = pixels_.data(),
     stack.count = std::min(n, gpu_memory_bytes(flags_.backend) / 2 / (roi_bytes + beside_pixels));
     if (x.size() > 0) stack.x_corner = x.span().first(stack.count), stack.y_corner = y.span().first(stack.count);
@@ -117,7 +117,7 @@ nlohmann::ordered_json GpuBench::measure(const Conditions& c, PixelType type, co
     const auto converged = std::count(fits.status.begin(), fits.status.end(), FitStatus::converged);
     const auto small_p = std::count_if(fits.p_value.begin(), fits.p_value.end(), [](float p) { return p < 0.01f; });
     const double cpu_rate = cpu["fits_per_s"].get<double>();
-    return {{"model", name_of(c.model)},
+    return {{"model", to_name(c.model)},
             {"camera", c.camera_name},
             {"device", fitter_.context().name()},
             {"roi", c.size},

@@ -23,7 +23,7 @@ constexpr int size_px = 7;
 constexpr std::size_t roi_bytes = size_px * size_px * sizeof(std::uint16_t);
 constexpr std::size_t result_bytes = (2 * 4 + 2) * sizeof(float) + 2;  // of GaussianXYNB
 
-/// Opens as many as are free now; waits for the first.
+/// Opens all GPUs that are free now. Waits for the first one.
 std::vector<GpuFitter> open_gpus(const BenchFitFlags& flags) {
     const int most = gpu_count(flags.backend);
     std::vector<GpuFitter> fitters;
@@ -41,7 +41,7 @@ std::vector<GpuFitter> open_gpus(const BenchFitFlags& flags) {
     return fitters;
 }
 
-/// Calls work(k) for k = 0 to count - 1, each on a thread of its own. Rethrows the exception of one of them.
+/// Calls work(k) for k = 0 to count - 1, each in a separate thread. Rethrows the exception of one call.
 template <class Work>
 void on_threads(std::size_t count, const Work& work) {
     std::vector<std::exception_ptr> errors(count);
@@ -128,7 +128,7 @@ class Bench {
                             double(needed) / 1e9, double(there) / 1e9, double(there) / 4e9));
     }
 
-    /// All links at once, under the same traffic.
+    /// Returns the time of the same traffic over all links simultaneously.
     double link_seconds(std::size_t gpus, std::size_t batches) {
         const std::size_t n = stack_.count / gpus, pieces = std::max<std::size_t>(1, batches / gpus);
         std::vector<LinkTraffic> links;
@@ -146,7 +146,7 @@ class Bench {
     const Camera camera_;
     const CameraView seen_;
     const Psf psf_;
-    std::vector<GpuFitter> fitters_;  // before the page-locked memory, which needs them
+    std::vector<GpuFitter> fitters_;  // declared before the page-locked memory, which needs them
     gpu::Pinned<std::byte> pixels_;
     std::unique_ptr<PinnedFits> results_;
     RoiView stack_;

@@ -1,4 +1,4 @@
-// Memory of a GPU, measured: the host in unified memory, allocations under a limit, uploads, contexts.
+// Benchmarks of GPU memory: host access to unified memory, allocations under a limit, uploads, contexts.
 // SPDX-License-Identifier: MIT
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -38,9 +38,10 @@ double median_of(int times, const auto& work) {
     return taken[std::size_t(times / 2)];
 }
 
-volatile float kept;  // so that the compiler cannot leave out what is measured
+volatile float kept;  // prevents the compiler from omitting the measured loop
 
-/// Access by index, which checks at each element whether a GPU is at work; and a fold from begin() to end(), one call.
+/// Measures access by index, which checks at each element whether a GPU is at work, and a fold from begin() to end(),
+/// which checks once.
 Json host_walk(auto& numbers, int times) {
     const double by_index = median_of(times, [&] {
         for (std::size_t k = 0; k < numbers.size(); ++k) kept = numbers[k];
@@ -61,13 +62,13 @@ Json host_iteration(const Options& options) {
     auto lent = gpu::Buffer<float>::adopt(stream, managed.write_on(stream), n, false);
     gpu::fill(stream, lent, 0);
     const auto fold = [&] { kept = std::accumulate(managed.begin(), managed.end(), 0.0f); };
-    of_managed["fold_after_gpu_ms"] = seconds_of(fold) * 1e3;  // waits, and brings the pages back
+    of_managed["fold_after_gpu_ms"] = seconds_of(fold) * 1e3;  // waits, and transfers the pages back
     return {{"elements", n}, {"managed", of_managed}, {"vector", host_walk(ordinary, times)}};
 }
 
-/// The memory use of a training run: a data set stays, each batch takes its rows and two results and drops them. The
-/// host waits at the end of an epoch; batches are on several streams, so that what one dropped is not free for the next
-/// at once. `tight`: the data set alone takes four fifths of the limit.
+/// The memory use of a training run: a data set stays; each batch allocates its rows and two results and drops them.
+/// The host waits at the end of an epoch. Batches are on several streams, so memory that one batch dropped is not
+/// immediately free for the next. `tight`: the data set alone needs four fifths of the limit.
 Json epochs(const Options& options, bool tight, bool early_reclaim) {
     const std::size_t rows = options.small ? 3000 : 300000, features = 1000, batches = 147;
     const std::size_t batch_rows = (rows + batches - 1) / batches;
@@ -114,7 +115,7 @@ Json uploads(const Options& options) {
     gpu::Buffer<char> there(stream, bytes);
     const auto rate = [&](std::span<const char> from) {
         const auto send = [&] { upload(stream, there, from), stream.synchronize(); };
-        send();  // the first call allocates what later ones reuse
+        send();  // the first call allocates memory that later calls reuse
         return double(bytes) / median_of(options.small ? 1 : 5, send) / 1e9;
     };
     const gpu::Pinned<char> pinned(context, bytes);
@@ -167,7 +168,7 @@ int run(const Options& options) {
     for (const gpu::Device& device : there.devices)
         if (device.ordinal == options.gpu) result["name"] = device.name;
     result["driver"] = there.driver_version;
-    result["context"] = contexts(options);  // while no other holds one
+    result["context"] = contexts(options);  // measured first, while the process has no other context
     result["host_iteration"] = host_iteration(options);
     result["upload"] = uploads(options);
     for (const bool tight : {false, true})

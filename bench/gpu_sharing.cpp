@@ -1,5 +1,5 @@
-// Many processes at once on one machine's GPUs: each fills its share of a GPU and computes for a while. With leases all
-// succeed; with --naive, without coordination, those that come too late fail.
+// Many simultaneous processes on one machine's GPUs. Each process fills its share of a GPU and computes for a while.
+// With leases all processes succeed. With --naive, without coordination, processes that start too late fail.
 // SPDX-License-Identifier: MIT
 #include <sys/wait.h>
 #include <unistd.h>
@@ -60,7 +60,7 @@ void attempt(const Options& options, Told& told) {
     std::optional<gpu::Context> context;
     if (lease) {
         const gpu::Lease::CreationLock creation_lock =
-            lease->lock_context_creation();  // as create_context() does, but for the clock
+            lease->lock_context_creation();  // as create_context() does, apart from the clock
         told.waited_s += seconds_since(asked);
         const Clock::time_point began = Clock::now();
         context.emplace(lease->devices().front().ordinal, gpu::ContextOptions{.limit_bytes = options.bytes()});
@@ -133,7 +133,8 @@ Json summary(const Options& options, const std::vector<Told>& all, double wall_s
         longest_wait_s = std::max(longest_wait_s, told.waited_s);
         if (error.empty()) error = told.error;
     }
-    // The lower bound: all contexts in sequence and the last one's work; or as many rounds as memory requires.
+    // The lower bound is the maximum of two times: all contexts in sequence plus the work of the last process, and as
+    // many rounds of work as memory requires.
     const std::uint64_t each = options.bytes() + all.front().context_bytes;
     const std::uint64_t together = std::max<std::uint64_t>(1, all.front().gpu_bytes / each);
     const double rounds = double((std::uint64_t(options.processes) + together - 1) / together);

@@ -22,8 +22,8 @@ aberrated PSF has no obvious centre. Pulls are errors over stated errors, x and 
 and 1.4826 times their median absolute value are both 1 if the stated errors are right. Lone molecules have no other
 one within 10 px.
 The verdict is "ok", or names what is wrong: precision below 0.98, or a pull above 2 (of positions, z or photons).
-It begins with SILENT if the program printed no warning. The warnings are listed below the table; whether they name
-the cause is for the reader to judge.
+It begins with SILENT if the program printed no warning. The warnings are listed below the table. The
+script does not check whether they name the cause.
 """
 
 # SPDX-License-Identifier: MIT
@@ -53,10 +53,10 @@ PIXEL_UM, EDGE_PX, FRAMES = 0.1, 128, 40
 WAVELENGTH_UM, NA, INDEX = 0.67, 1.45, 1.518
 OFFSET = 100
 HALF_PX = 20  # a spot is drawn in 41 x 41 pixels
-PUPIL = 64  # samples across the pupil: the PSF repeats after 14.8 um only
-LONE_PX = 10.0  # no other molecule within this
+PUPIL = 64  # samples across the pupil: the PSF repeats only after 14.8 um
+LONE_PX = 10.0  # no other molecule is nearer than this
 SPACING_PX, JITTER_PX = 25, 3
-DENSITY, MARGIN_PX = 0.005, 8  # per pixel, that far from the frame's edges
+DENSITY, MARGIN_PX = 0.005, 8  # molecules per pixel; distance of molecules from the frame's edges
 BEAD_STEP_UM, BEAD_Z_UM = 0.02, 0.6
 DATA = pathlib.Path(os.environ.get("GLINT_DATA", ROOT.parent / "shared/data"))
 
@@ -105,7 +105,7 @@ LENSES = {
     "depth": (scalar(0 * RHO), (-0.5, 0.5)),
     "lens3d": (scalar(0.6 * ASTIGMATISM), (-0.35, 0.35)),  # foci at about -0.2 and 0.2 um
 }
-GAUSSIANS = {"gauss": (1.3,), "widths": (1.1, 1.8)}  # px; one of these each
+GAUSSIANS = {"gauss": (1.3,), "widths": (1.1, 1.8)}  # px; each movie uses one of these
 
 
 def pixel_nodes():
@@ -432,7 +432,7 @@ def compare(truth, rows, radius_nm, centred):
     """Counts, and of each pair: errors in nm, pulls, p value, photons over true ones, and whether the truth is lone.
     `centred`: positions mean the PSF's centre, so that a shift is an error."""
     shift = np.zeros(2)
-    for radius_px in () if centred else (3.0, 1.5):  # a PSF's centre is off by a pixel at most
+    for radius_px in () if centred else (3.0, 1.5):  # a PSF's centre is off by at most one pixel
         i, j = pairs_of(truth, rows, shift, radius_px)
         if len(i):
             shift = np.array([np.median(rows[axis][j] - truth[axis][i]) for axis in "xy"])

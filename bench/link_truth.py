@@ -1,4 +1,4 @@
-"""What `glint link` and `glint resolution` say of simulated blinks, beside what is true of them.
+"""Compares the results of `glint link` and `glint resolution` for simulated blinks with the truth.
 
     bench/link_truth.py [--seeds 10] [--glint build/release/bin/glint]
 

@@ -31,10 +31,10 @@ Examples:
   glint bench localize --frames 20000 --backend gpu                          10.5 GB
   glint bench localize --frames 5000 --size 1024 --spots 200 --backend gpu   10.5 GB
 
-Simulates a uint16 movie of random molecules (500 to 2000 photons, background 10 e-/px, sigma 1.3 px, gain 0.5 e-/ADU, read
-noise 1.5 e-) into a temporary folder, 256 different frames over and over, and localizes it (GaussianXYNB, ROI 7), the best of
-several runs. Then it times each stage alone: the slowest of those that follow each other is what limits the run. The folder
-is removed. With --backend gpu the CPU's rate is that of the first --cpu-frames frames.)";
+Simulates a uint16 movie of random molecules (500 to 2000 photons, background 10 e-/px, sigma 1.3 px, gain 0.5 e-/ADU,
+read noise 1.5 e-) in a temporary folder, which is removed at the end. The movie repeats 256 different frames. Localizes
+the movie (GaussianXYNB, ROI 7) several times and prints the best rate. Then times each stage alone: the slowest of the
+consecutive stages limits the run. With --backend gpu the CPU's rate is measured on the first --cpu-frames frames.)";
 
 struct BenchLocalizeFlags {
     int size = 512, repeats = 3, threads = 0;
@@ -46,14 +46,14 @@ struct BenchLocalizeFlags {
     ConsoleFlags console;
 };
 
-std::filesystem::path usual_folder() {
+std::filesystem::path default_folder() {
     std::error_code error;
     const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
     if (error) throw OutputError(fmt::format("TMPDIR names no folder ({}); give --folder", error.message()));
     return folder;
 }
 
-/// A folder that is removed with this object.
+/// A temporary folder; the destructor removes it.
 struct TemporaryFolder {
     std::filesystem::path path;
     explicit TemporaryFolder(const std::filesystem::path& parent)
@@ -84,7 +84,7 @@ Camera camera() {
     return c;
 }
 
-/// Simulating takes longer than localizing, so a few frames are written again and again.
+/// Writes a few simulated frames repeatedly, because simulating takes longer than localizing.
 void write_movie(const std::filesystem::path& path, const BenchLocalizeFlags& flags) {
     constexpr std::int64_t different = 256;
     SimulateOptions options;
@@ -156,7 +156,7 @@ int run(BenchLocalizeFlags flags) {
         throw OptionError("--frames, --cpu-frames and --repeats must be 1 or more");
     const bool with_gpu = flags.backend == "gpu";
     if (flags.density > 0) flags.spots = flags.density * flags.size * flags.size;
-    const TemporaryFolder folder(flags.folder.empty() ? usual_folder() : flags.folder);
+    const TemporaryFolder folder(flags.folder.empty() ? default_folder() : flags.folder);
     const auto movie = folder.path / "movie.tif";
     write_movie(movie, flags);
     LocalizeOptions on_cpu = options_of(flags, Backend::cpu);

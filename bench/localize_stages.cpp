@@ -1,4 +1,4 @@
-// The stages of `glint bench localize`, each alone, on a few hundred frames of the movie.
+// Times the stages of `glint bench localize`, each alone, on a few hundred frames of the movie.
 // SPDX-License-Identifier: MIT
 #include "bench/localize_stages.hpp"
 
@@ -23,7 +23,7 @@
 namespace glint::cli {
 namespace {
 
-constexpr int frames_of_a_block = 16, most_frames = 512;
+constexpr int frames_of_a_block = 16, max_frames = 512;
 
 double seconds_of(const std::function<void()>& work) {
     const auto began = std::chrono::steady_clock::now();
@@ -31,7 +31,7 @@ double seconds_of(const std::function<void()>& work) {
     return std::max(1e-9, std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
 }
 
-/// The first frames of a movie, in blocks, and what is made of them, stage by stage.
+/// The first frames of a movie, in blocks, and the results of each stage.
 struct Sample {
     LocalizeJob job;
     std::vector<FrameBlock> blocks;
@@ -41,7 +41,7 @@ struct Sample {
 
     Sample(Movie& movie, const Camera& camera, const LocalizeOptions& options)
         : job(make_job(movie.info(), camera, options)) {
-        frames = std::min<std::int64_t>(movie.info().frames, most_frames) / frames_of_a_block * frames_of_a_block;
+        frames = std::min<std::int64_t>(movie.info().frames, max_frames) / frames_of_a_block * frames_of_a_block;
         frames = std::max<std::int64_t>(1, frames);
         blocks.resize(std::size_t((frames + frames_of_a_block - 1) / frames_of_a_block));
         for (std::size_t k = 0; k < blocks.size(); ++k) {

@@ -10,17 +10,17 @@
 
 namespace glint::cli {
 
-/// What one stage reaches when nothing else runs.
+/// The rate of one stage when no other stage runs.
 struct StageRate {
     std::string stage;
     double frames_per_s = 0;
     std::string by;  ///< "16 threads", "one stream"
 };
 
-/// Reading and decoding; then, of the CPU: finding, fitting, selecting; the journal; the final file.
+/// Times reading and decoding; on the CPU detection, fits and selection; the journal; the final file.
 std::vector<StageRate> cpu_stages(const std::filesystem::path& movie, const Camera& camera,
                                   const LocalizeOptions& options, const std::filesystem::path& folder);
-/// Upload, detection kernels, fit kernel, timed by the GPU's clock on one stream. Throws gpu::GpuError.
+/// Times the upload, the detection kernels and the fit kernel by the GPU's clock on one stream. Throws gpu::GpuError.
 std::vector<StageRate> gpu_stages(const std::filesystem::path& movie, const Camera& camera,
                                   const LocalizeOptions& options);
 

@@ -1,4 +1,4 @@
-"""What a benchmark must say about where it ran, and runs of a program with its time and memory."""
+"""Describes the machine of a benchmark, and runs programs with measurements of time and memory."""
 
 import json
 import os

@@ -34,29 +34,31 @@ Examples:
   glint bench offload
   glint bench offload --quick --json
 
-Calibrates, decides for every operation, size, place of the operands, and for a cold and a warm GPU, then measures both sides and
-judges: the share of right decisions among those that matter (one side at least 20 % faster), and the total time beside that of
-always choosing right, always the CPU, always the GPU, and fixed rules. A cold GPU's time is the warm one's and that of
-creating its context and loading its library, as measured here. `later` is the same after all of it was learned.)";
+Calibrates, then decides between CPU and GPU for every operation, size and place of the operands, and for a cold and a
+warm GPU. Then measures both sides and reports:
+- the share of right decisions among those that matter (one side at least 20 % faster);
+- the total time, beside the times of always choosing right, always the CPU, always the GPU, and fixed rules.
+A cold GPU's time is that of the warm GPU, plus the measured times to create its context and to load its library.
+`later` is the same after the cost model has learned from all measurements.)";
 
 constexpr double long_enough_s = 0.05, band = 1.2;
 
 struct BenchOffloadFlags {
     bool quick = false, small = false;
-    double most_fits = 1e7;
+    double max_fits = 1e7;
     std::string gpu_memory = "75%";
     ConsoleFlags console;
 
-    std::int64_t most_numbers() const { return small ? 1 << 12 : std::numeric_limits<std::int64_t>::max(); }
-    double largest_stack() const { return small ? 100 : quick ? 1e4 : most_fits; }
+    std::int64_t max_numbers() const { return small ? 1 << 12 : std::numeric_limits<std::int64_t>::max(); }
+    double largest_stack() const { return small ? 100 : quick ? 1e4 : max_fits; }
 };
 
-/// One operation on one size; times of both sides once measured.
+/// One operation on one size, and the times of both sides once they are measured.
 struct Case {
     offload::Work work;
     bool resident = false, cold = false;
     Backend at_first = Backend::cpu, later = Backend::cpu, by_rules = Backend::cpu;
-    double cpu_s = 0, gpu_s = 0;  ///< 0: could not be done there
+    double cpu_s = 0, gpu_s = 0;  ///< 0: the operation could not run on this side
     std::string why_not;
     double of(Backend side) const { return side == Backend::gpu ? gpu_s : cpu_s; }
     Backend faster() const { return gpu_s < cpu_s ? Backend::gpu : Backend::cpu; }
@@ -82,7 +84,7 @@ std::vector<std::int64_t> sizes_of(Kind kind, const BenchOffloadFlags& flags) {
     const auto powers = [&](int from, int to, int step) {
         std::vector<std::int64_t> all;
         for (int k = from; k <= to; k += step) all.push_back(std::int64_t(1) << k);
-        std::erase_if(all, [&](std::int64_t n) { return arrays::numbers_of(kind, n) > flags.most_numbers(); });
+        std::erase_if(all, [&](std::int64_t n) { return arrays::numbers_of(kind, n) > flags.max_numbers(); });
         return all;
     };
     switch (kind) {
@@ -93,7 +95,7 @@ std::vector<std::int64_t> sizes_of(Kind kind, const BenchOffloadFlags& flags) {
     }
 }
 
-/// What the cost model says, for a GPU that is open, or is not.
+/// Predictions of the cost model, for a GPU that is open or not.
 class Model {
   public:
     explicit Model(std::shared_ptr<offload::Machine> machine) : machine_(std::move(machine)) {
@@ -106,7 +108,7 @@ class Model {
         static const offload::Machine nothing_known({}, "");
         return offload::decide(nothing_known, of.cold ? cold_ : warm_, of.work).choice;
     }
-    /// The additional time beyond that of a warm GPU.
+    /// Returns the additional time of a cold GPU.
     double to_start(const offload::Work& work) const {
         const offload::Machine::Estimate estimate = machine_->estimate(work);
         return estimate.context_s + estimate.library_s;
@@ -129,7 +131,7 @@ class Bench {
     Bench(const BenchOffloadFlags& flags, Console& console) : flags_(flags), console_(console), session_(options()) {
         console.notice("calibrating");
         const Clock::time_point began = Clock::now();
-        rows_ = arrays::calibrate(session_, nullptr, flags.most_numbers());
+        rows_ = arrays::calibrate(session_, nullptr, flags.max_numbers());
         calibration_s_ = seconds_since(began);
         const auto lease_of = gpu::inventory();
         for (const gpu::Device& device : lease_of.devices)
@@ -144,7 +146,7 @@ class Bench {
         measure();
         for (Case& of : cases_) of.later = model_->decide(of);
         console_.notice("calls beside those of the libraries");
-        overheads_ = overheads(session_, flags_.most_numbers());
+        overheads_ = overheads(session_, flags_.max_numbers());
         decision_s_ = model_->seconds_of_a_decision(cases_.front().work);
     }
 
@@ -182,7 +184,7 @@ class Bench {
                 add(FitSample::work_of(model, std::int64_t(n)), false);
     }
 
-    /// The cold case of a work is measured with the warm one: it only takes longer to start.
+    /// Measures only warm cases: a cold case differs by the time to start.
     void measure() {
         std::size_t k = 0;
         for (const Kind kind : arrays::all_kinds)
@@ -335,7 +337,7 @@ Command add_bench_offload(CLI::App& bench) {
     CLI::App* app = bench.add_subcommand("offload", "Decisions between CPU and GPU: whether they are right");
     app->add_flag("--quick", flags->quick, "Small sizes only");
     app->add_flag("--small", flags->small, "Tiny sizes only, as for the simulated server");
-    app->add_option("--most-fits", flags->most_fits, "The largest stack of ROIs")->capture_default_str();
+    app->add_option("--most-fits", flags->max_fits, "The largest stack of ROIs")->capture_default_str();
     app->add_option("--gpu-memory", flags->gpu_memory, "Most to take of the GPU")->capture_default_str();
     add_console_flags(*app, flags->console);
     app->footer(help_footer);

@@ -1,4 +1,4 @@
-// What `glint bench offload` measures: fits of any number on either side, and overheads over the libraries.
+// Measurements of `glint bench offload`: any number of fits on either side, and overheads over direct library calls.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,7 +17,7 @@ namespace glint::cli {
 class FitSample {
   public:
     void use(PsfModel model);
-    /// Fits the first n, and lets `machine` learn what it took.
+    /// Fits the first n ROIs, and passes the measured time to `machine`.
     void run(Backend side, std::int64_t n, offload::Machine& machine);
     static offload::Work work_of(PsfModel model, std::int64_t n);
 
@@ -31,11 +31,11 @@ class FitSample {
 struct OverheadRow {
     std::string operation, side;
     double size = 0;
-    double ours_s = 0, library_s = 0;  ///< a call, one after the other; on the GPU many at once, operands there
+    double ours_s = 0, library_s = 0;  ///< per call: in sequence on the CPU; many in flight on the GPU, operands there
 };
 
-/// Operations on the GPU beside cuBLAS and cuFFT called directly, and on the CPU beside OpenBLAS and plain functions
-/// that call FFTW. Operands of more numbers are left out.
-std::vector<OverheadRow> overheads(offload::Session& session, std::int64_t most_numbers);
+/// Compares operations on the GPU with direct calls of cuBLAS and cuFFT, and on the CPU with OpenBLAS and plain
+/// functions that call FFTW. Leaves out operands with more than `max_numbers` numbers.
+std::vector<OverheadRow> overheads(offload::Session& session, std::int64_t max_numbers);
 
 }  // namespace glint::cli

@@ -1,4 +1,4 @@
-// The same calls with and without a session, interleaved.
+// Times the same calls with and without a session, interleaved.
 // SPDX-License-Identifier: MIT
 #include "base/clock.hpp"
 #include "bench/offload.hpp"
@@ -21,9 +21,10 @@ namespace {
 using namespace glint::arrays;
 
 constexpr int rounds = 7;
-constexpr double round_s = 0.02;  // about
+constexpr double round_s = 0.02;  // approximate
 
-/// The best round of each, alternating, so that both run under the same conditions. `wait` ends a round.
+/// Measures the best round of each. The rounds alternate, so that both run under the same conditions. `wait` ends a
+/// round.
 void time_both(const std::function<void()>& ours, const std::function<void()>& library,
                const std::function<void()>& wait, OverheadRow& row) {
     const auto round = [&](const std::function<void()>& call, int calls) {
@@ -41,13 +42,13 @@ void time_both(const std::function<void()>& ours, const std::function<void()>& l
     }
 }
 
-void products_on_gpu(Session& session, std::int64_t most_numbers, std::vector<OverheadRow>& rows) {
+void products_on_gpu(Session& session, std::int64_t max_numbers, std::vector<OverheadRow>& rows) {
     lib::Blas handle = nullptr;
     const gpu::detail::Current current(session.context().state());
     check(session.context().state(), Library::cublas, "cublasCreate", cublas().cublasCreate_v2(&handle));
     cublas().cublasSetStream_v2(handle, session.stream().state().stream);
     for (const std::int64_t n : {64, 256, 1024, 4096}) {
-        if (n * n > most_numbers) continue;
+        if (n * n > max_numbers) continue;
         const DeviceArray<float> a = empty_on_device<float>(session, {n, n}),
                                  c = empty_on_device<float>(session, {n, n});
         gpu::Buffer<float> zero = a.buffer;
@@ -65,10 +66,10 @@ void products_on_gpu(Session& session, std::int64_t most_numbers, std::vector<Ov
     cublas().cublasDestroy_v2(handle);
 }
 
-void transforms_on_gpu(Session& session, std::int64_t most_numbers, std::vector<OverheadRow>& rows) {
+void transforms_on_gpu(Session& session, std::int64_t max_numbers, std::vector<OverheadRow>& rows) {
     const gpu::detail::Current current(session.context().state());
     for (const std::int64_t n : {std::int64_t(1) << 12, std::int64_t(1) << 20, std::int64_t(1) << 24}) {
-        if (2 * n > most_numbers) continue;
+        if (2 * n > max_numbers) continue;
         lib::Plan plan = 0;
         std::size_t bytes = 0;
         long long extent = n;
@@ -90,10 +91,10 @@ void transforms_on_gpu(Session& session, std::int64_t most_numbers, std::vector<
     }
 }
 
-void on_cpu(Session& session, std::int64_t most_numbers, std::vector<OverheadRow>& rows) {
+void on_cpu(Session& session, std::int64_t max_numbers, std::vector<OverheadRow>& rows) {
     const auto nothing = [] {};
     for (const int n : {16, 64, 256, 1024}) {
-        if (n * n > most_numbers) continue;
+        if (n * n > max_numbers) continue;
         std::vector<float> a(std::size_t(n) * n, 0.5f), c(a.size());
         const View<const float> in(a.data(), {n, n});
         const View<float> out(c.data(), {n, n});
@@ -107,7 +108,7 @@ void on_cpu(Session& session, std::int64_t most_numbers, std::vector<OverheadRow
         rows.push_back(row);
     }
     for (const std::int64_t n : {64, 4096, 1 << 18}) {
-        if (2 * n > most_numbers) continue;
+        if (2 * n > max_numbers) continue;
         std::vector<std::complex<float>> a(static_cast<std::size_t>(n), 1), c(a.size());
         const View<const std::complex<float>> in(a.data(), {n});
         const View<std::complex<float>> out(c.data(), {n});
@@ -118,7 +119,7 @@ void on_cpu(Session& session, std::int64_t most_numbers, std::vector<OverheadRow
     }
     const Program sum = compile(input(0) + input(1));
     for (const std::int64_t n : {16, 4096, 1 << 20}) {
-        if (n > most_numbers) continue;
+        if (n > max_numbers) continue;
         std::vector<float> a(static_cast<std::size_t>(n), 1), c(a.size());
         const View<const float> in(a.data(), {n});
         const View<float> out(c.data(), {n});
@@ -133,14 +134,14 @@ void on_cpu(Session& session, std::int64_t most_numbers, std::vector<OverheadRow
 
 }  // namespace
 
-std::vector<OverheadRow> overheads(Session& session, std::int64_t most_numbers) {
+std::vector<OverheadRow> overheads(Session& session, std::int64_t max_numbers) {
     std::vector<OverheadRow> rows;
     offload::Forced forced(session);
     forced.to(Backend::gpu);
-    products_on_gpu(session, most_numbers, rows);
-    transforms_on_gpu(session, most_numbers, rows);
+    products_on_gpu(session, max_numbers, rows);
+    transforms_on_gpu(session, max_numbers, rows);
     forced.to(Backend::cpu);
-    on_cpu(session, most_numbers, rows);
+    on_cpu(session, max_numbers, rows);
     return rows;
 }
 

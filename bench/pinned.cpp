@@ -1,4 +1,4 @@
-// Counts in page-locked memory, and the link's own speed.
+// Counts in page-locked memory, and the speed of the link alone.
 // SPDX-License-Identifier: MIT
 #include "bench/pinned.hpp"
 
@@ -22,7 +22,7 @@ Camera counting(Camera camera) {
     const float divided_out = gain * float(camera.em_gain);
     camera.gain_e_per_adu.scalar *= divided_out;
     for (float& response : camera.gain_e_per_adu.map) response *= divided_out;
-    camera.roi_x = camera.roi_y = 0;  // the corners of the ROIs are those on the sensor
+    camera.roi_x = camera.roi_y = 0;  // the corners of the ROIs are positions on the sensor
     return camera;
 }
 

@@ -1,4 +1,4 @@
-// Shared by benchmarks of fits on GPUs: counts and results in page-locked memory, and the link's own speed.
+// Shared by benchmarks of GPU fits: counts and results in page-locked memory, and the speed of the link alone.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -23,12 +23,12 @@ double best_seconds(int repeats, const Call& call) {
     return best;
 }
 
-/// The same noise in photoelectrons, as a camera that counts: 100 ADU offset, 0.5 e- per ADU in every pixel; pixel
-/// response and EM gain are divided out.
+/// Returns a camera with the same noise in photoelectrons that delivers counts: 100 ADU offset and 0.5 e- per ADU in
+/// every pixel. Pixel response and EM gain are divided out.
 Camera counting(Camera camera);
 /// Rounds and clips photoelectrons as a 16-bit camera does.
 void quantize(Rois& rois);
-/// The counts of quantized ROIs, `copies` times one after the other. T: std::uint16_t or float.
+/// Returns the counts of quantized ROIs, repeated `copies` times. T: std::uint16_t or float.
 template <class T>
 void write_counts(const Rois& rois, std::size_t copies, std::byte* out);
 
@@ -48,11 +48,12 @@ struct PinnedFits {
     FitsView view;
 };
 
-/// The link under the traffic of fits, without fits: `up` bytes there and `down` bytes back, in pieces on four streams.
+/// Traffic over the link as for fits, without fits: `up` bytes to the GPU and `down` bytes back, in pieces on four
+/// streams.
 class LinkTraffic {
   public:
     LinkTraffic(const gpu::Context& context, std::size_t up, std::size_t down, std::size_t pieces);
-    /// Transfers all of it once. Page-locked memory.
+    /// Transfers all bytes once. The memory must be page-locked.
     void run(std::byte* from, std::byte* to);
 
   private:

@@ -1,4 +1,4 @@
-// `glint bench sharing`: what policies of sharing GPUs make of a workload, simulated.
+// `glint bench sharing`: simulates a workload under policies of sharing GPUs.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -79,7 +79,7 @@ std::string words_of(const Workload& w) {
 
 nlohmann::ordered_json as_json(const Workload& w, PolicyKind policy, std::uint64_t seed, const Figures& f) {
     return {{"workload", w.name},
-            {"policy", name_of(policy)},
+            {"policy", to_name(policy)},
             {"gpus", w.gpus},
             {"gpu_bytes", w.gpu_bytes},
             {"users", w.users.size()},
@@ -110,7 +110,7 @@ void print_header() {
 void print_row(const Workload& w, PolicyKind policy, const Figures& f) {
     put("{:<10} {:<9} {:>6} {:>6} {:>8} {:>10.1f} {:>10.1f} {:>7.3f} {:>9.2f} {:>9.2f} {:>7} {:>9.2f} {:>9.2f} "
         "{:>6.3f} {:>5.1f}%\n",
-        w.name, name_of(policy), f.jobs, f.failures, f.refusals, f.makespan_s, f.bound_s, f.makespan_over_bound(),
+        w.name, to_name(policy), f.jobs, f.failures, f.refusals, f.makespan_s, f.bound_s, f.makespan_over_bound(),
         f.mean_wait_s, f.p99_wait_s, f.long_waits, f.mean_slowdown, f.p99_slowdown, f.jain_index, 100 * f.idle_share);
 }
 
@@ -134,7 +134,7 @@ int run(const BenchSharingFlags& flags) {
             const Figures f = figures(workload, policy, flags.seed, outcome, quantum_s);
             done += f.jobs;
             rows.push_back(as_json(workload, policy, flags.seed, f));
-            console.end_progress();  // a row must not be written into the bar
+            console.end_progress();  // or the row would be printed into the progress bar
             if (!flags.console.json) print_row(workload, policy, f);
             require_results();
         }
@@ -154,7 +154,7 @@ Command add_bench_sharing(CLI::App& bench) {
     offer_words(app->add_option("--policy", flags->policies, "naive, first-fit, polling or leases (default: all)"),
                 {"naive", "first-fit", "polling", "leases"});
     app->add_option("--gpus", flags->gpus, "GPUs of the server, in place of the workload's own")
-        ->check(CLI::Range(1, most_gpus));
+        ->check(CLI::Range(1, max_gpus));
     app->add_option("--gpu-memory", flags->gpu_memory, "Memory of each GPU, likewise: 80GiB");
     app->add_option("--seed", flags->seed, "Random seed: another draw of the same workload")
         ->check(any_seed())

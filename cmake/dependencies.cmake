@@ -1,4 +1,4 @@
-# Every library glint links, found once. Names and licences: docs/reference/dependencies.md.
+# Finds every library that glint links. Names and licences: docs/reference/dependencies.md.
 find_package(Threads REQUIRED)
 find_package(TIFF REQUIRED)
 find_package(PNG REQUIRED)
@@ -16,6 +16,6 @@ find_path(GLINT_BLOSC_INCLUDE blosc.h REQUIRED)
 find_library(GLINT_BLOSC blosc REQUIRED)
 find_path(GLINT_LZ4_INCLUDE lz4.h REQUIRED)
 find_library(GLINT_LZ4 lz4 REQUIRED)
-find_path(GLINT_XXHASH_INCLUDE xxhash.h REQUIRED)  # used as headers alone
+find_path(GLINT_XXHASH_INCLUDE xxhash.h REQUIRED)  # only its headers are used
 find_package(Boost 1.74 REQUIRED)  # headers of Boost.Math
 find_path(GLINT_CBLAS_INCLUDE cblas.h PATH_SUFFIXES openblas-pthread openblas REQUIRED)  # declarations of OpenBLAS

@@ -26,7 +26,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/glint-config-version.cmak
 install(FILES ${PROJECT_BINARY_DIR}/glint-config.cmake ${PROJECT_BINARY_DIR}/glint-config-version.cmake
   DESTINATION ${config_folder})
 
-# Completion for shells and manual pages, which the program writes from its own help. Where it cannot be run here there are none.
+# Shell completion and manual pages, which the program writes from its help. Omitted if the program cannot run here.
 if(NOT CMAKE_CROSSCOMPILING AND NOT GLINT_SANITIZE)
   set(share ${PROJECT_BINARY_DIR}/share)
   add_custom_command(OUTPUT ${share}/man/man1/glint.1 COMMAND glint_program completion --install ${share}

@@ -1,5 +1,5 @@
 # Compiles each *.isa.cpp once per instruction set, with GLINT_ISA set to its name (a namespace in the source).
-# -ffp-contract=fast: a*b+c in one rounding wherever the set has it. No fast-math: NaN and infinity stay meaningful.
+# -ffp-contract=fast: a*b+c with one rounding if the set has FMA. No -ffast-math: NaN and infinity stay meaningful.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(GLINT_ISAS sse2 avx2 avx512)
 else()
@@ -10,8 +10,9 @@ set(isa_flags_avx2 -march=haswell)
 set(isa_flags_avx512 -march=skylake-avx512 -mprefer-vector-width=512)
 set(isa_flags_neon)
 
-# With a sanitizer, sets that its tests do not run are compiled without it, in a sixth of the time: those that this machine
-# lacks, and for ThreadSanitizer, to which the sets are alike, all but the one that the program takes here.
+# Instruction sets that the sanitizer's tests do not run are compiled without the sanitizer, in a sixth of the time:
+# - those that this machine lacks;
+# - for ThreadSanitizer, for which all sets are equivalent, all but the one that the program uses on this machine.
 set(isa_unsanitized)
 if(GLINT_SANITIZE AND EXISTS /proc/cpuinfo AND NOT GLINT_ISAS STREQUAL neon)
   file(READ /proc/cpuinfo cpuinfo)
@@ -39,7 +40,8 @@ function(glint_add_isa_sources target)
     target_compile_definitions(${target}_${isa} PRIVATE GLINT_ISA=${isa} GLINT_ISA_${isa}=1)
     target_compile_options(${target}_${isa} PRIVATE ${isa_flags_${isa}} -ffp-contract=fast -fno-math-errno
       -fno-trapping-math
-      $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized> -Wno-uninitialized)  # GCC 12: false alarms in its own avx512fintrin.h
+      # GCC 12: false alarms in its own avx512fintrin.h
+      $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized> -Wno-uninitialized)
     target_include_directories(${target}_${isa} PRIVATE ${GLINT_GENERATED} ${GLINT_SOURCE_FOLDERS}
       ${PROJECT_SOURCE_DIR}/include)
     target_link_libraries(${target}_${isa} PRIVATE glint_flags)

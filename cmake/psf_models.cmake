@@ -1,8 +1,8 @@
-# What the list of PSF models, glint/psf_models.inc, makes without being asked: the header that includes all of them, and for
-# each the files of its fits on the CPU and those of GPU kernels.
+# Generates sources from the list of PSF models, glint/psf_models.inc: a header that includes all models, and for each
+# model the files of its CPU fits and of its GPU kernels.
 
-# glint_psf_models(LIST FOLDER): writes psf/models.hpp, (fit|joint)_MODEL.isa.cpp and (fit|joint)_MODEL.cu into FOLDER; their
-# paths, in the order of PsfModel, go to the variables fit_isa_sources, fit_kernels and joint_kernels.
+# glint_psf_models(LIST FOLDER): writes psf/models.hpp, (fit|joint)_MODEL.isa.cpp and (fit|joint)_MODEL.cu into FOLDER.
+# Sets fit_isa_sources, fit_kernels and joint_kernels to their paths, in the order of PsfModel.
 function(glint_psf_models list folder)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list})
   file(STRINGS ${list} lines REGEX "^GLINT_PSF_MODEL\\(")

@@ -1,4 +1,4 @@
-// MPI's calls, by the header of one MPI: linked into glint-mpi, or in the archive into a library for each kind of MPI.
+// MPI's calls, compiled with the header of one MPI. Linked into glint-mpi; in the archive, a library for each MPI ABI.
 // SPDX-License-Identifier: MIT
 #include "mpi/calls.hpp"
 
@@ -14,7 +14,7 @@ using glint::mpi::RankInfo;
 constexpr int tag = 1;
 MPI_Comm node = MPI_COMM_NULL;
 
-/// MPI's own busy-wait would occupy a core per rank, which the threads that fit need.
+/// MPI's own busy-wait would occupy a core per rank, which the fitting threads need.
 void sleep_until_done(MPI_Request request) {
     using namespace std::chrono_literals;
     for (int done = 0, looks = 0; MPI_Test(&request, &done, MPI_STATUS_IGNORE), !done; ++looks)

@@ -1,4 +1,4 @@
-// The calls of MPI that glint-mpi makes, without MPI's own types, which differ from one MPI to another.
+// The MPI calls that glint-mpi uses, without MPI's own types, which differ between MPI implementations.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,16 +6,16 @@
 
 namespace glint::mpi {
 
-/// Where this process is among all of them (MPI_COMM_WORLD) and among those of its node.
+/// The rank of this process among all processes (MPI_COMM_WORLD) and among those of its node.
 struct RankInfo {
     int rank = 0, size = 1, rank_on_node = 0, size_of_node = 1;
     char host[1024] = {};
 };
 
-/// Plain C: in the archive another library, compiled for the MPI that is found, fills it (find_calls.cpp). Collective calls sleep while
-/// they wait, and only the thread that called `begin` may call the others.
+/// A table of plain C functions: in the archive, a library for the MPI that was found fills it (find_calls.cpp).
+/// Collective calls sleep while they wait. Only the thread that called `begin` may call the other functions.
 struct Calls {
-    /// False: this MPI has no MPI_THREAD_FUNNELED.
+    /// Returns false if this MPI does not support MPI_THREAD_FUNNELED.
     bool (*begin)(int* argc, char*** argv, RankInfo* place);
     void (*end)();
     void (*abort)(int exit_code);
@@ -24,13 +24,14 @@ struct Calls {
     void (*gather_counts)(int count, int* counts);                    ///< to rank 0
     void (*gather)(const void* bytes, int count, void* all, const int* counts, const int* offsets);  ///< to rank 0
     void (*send)(int rank, const void* bytes, int count);
-    bool (*receive)(int* rank, void* bytes, int count);  ///< a message that has arrived; false: none has
+    bool (*receive)(int* rank, void* bytes, int count);  ///< false if no message has arrived
 };
 
-/// Those of the MPI that glint-mpi is linked to, or of the one that is found; throws Error where there is none.
+/// Returns the calls of the MPI that glint-mpi is linked to, or of the MPI found at start. Throws Error if there is
+/// none.
 const Calls& calls();
 
 }  // namespace glint::mpi
 
-/// Of calls.cpp; its name in the archive's libraries, too.
+/// Defined in calls.cpp. The archive's libraries export it by this name.
 extern "C" const glint::mpi::Calls glint_mpi_calls;

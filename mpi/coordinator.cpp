@@ -1,4 +1,4 @@
-// The loop of rank 0, that of the other ranks, and the messages between them.
+// The loop of rank 0, the loop of the other ranks, and the messages between them.
 // SPDX-License-Identifier: MIT
 #include "mpi/coordinator.hpp"
 
@@ -150,11 +150,11 @@ void Coordinator::send_to_all(const Message& message) const {
 }
 
 void Coordinator::require_heartbeat(int rank, double& silent_s, double turn_s) const {
-    const double most_s = stop_ ? timeouts_.stopping_s : timeouts_.working_s;
+    const double max_s = stop_ ? timeouts_.stopping_s : timeouts_.working_s;
     silent_s += std::min(turn_s, 0.1);
-    if (silent_s > most_s)
+    if (silent_s > max_s)
         throw Error(
-            fmt::format("rank {} has given no sign of life for {} s: it was killed, or its node was", rank, most_s));
+            fmt::format("rank {} has given no sign of life for {} s: it was killed, or its node was", rank, max_s));
 }
 
 }  // namespace glint::mpi

@@ -17,14 +17,15 @@
 namespace glint::mpi {
 
 /// How long a rank may send nothing before it counts as dead: while ranks work, and after all were asked to stop. The
-/// latter is short, because a launcher that terminates its job waits only seconds before it kills.
+/// second time is short, because a launcher that terminates its job waits only a few seconds before it kills the ranks.
 struct Timeouts {
     double working_s = 120, stopping_s = 10;
 };
 
 /// One rank's side of a run, between two threads. The worker thread computes and calls `next`, `done` and `end`. The
-/// thread that initialised MPI (MPI_THREAD_FUNNELED: no other may call it) runs `lead` on rank 0 or `follow` on the
-/// others; both poll about every millisecond instead of blocking, and return when all ranks have ended.
+/// other thread has initialised MPI (MPI_THREAD_FUNNELED), and only it may call MPI. It runs `lead` on rank 0 or
+/// `follow` on the other ranks. Both functions poll about every millisecond instead of blocking, and return when all
+/// ranks have ended.
 class Coordinator {
   public:
     /// `interrupted`: set by signals. `at_once`: how many frames occupy this rank's threads.
@@ -41,8 +42,8 @@ class Coordinator {
 
     // For the MPI thread.
     using Report = std::function<void(std::int64_t frames, std::int64_t rows)>;
-    /// `report` receives the totals of all ranks in this run. Both functions throw Error when a rank, or rank 0, has
-    /// sent nothing for the time in `Timeouts`: it was killed, and its launcher has not ended the others.
+    /// `report` receives the totals of all ranks in this run. Both functions throw Error if a rank, or rank 0, has sent
+    /// nothing for the time in `Timeouts`: it was killed, and its launcher has not ended the other ranks.
     void lead(std::vector<FrameRange> to_do, const Report& report);
     void follow();
 
@@ -62,13 +63,13 @@ class Coordinator {
     struct Message {
         std::int64_t kind = 0, a = 0, b = 0;
     };
-    /// What rank 0 knows of a rank.
+    /// The state of a rank, as known to rank 0.
     struct RankStatus {
         bool ended = false;
-        double silent_s = 0;  ///< since its last message, in turns of this loop: see require_heartbeat
+        double silent_s = 0;  ///< since its last message, counted by iterations: see require_heartbeat
     };
 
-    /// What the worker thread has to tell since the last look.
+    /// What the worker thread reported since the last call of take_update().
     struct WorkerUpdate {
         bool wants = false, ended = false, failed = false;
         std::int64_t frames = 0, rows = 0;
@@ -78,12 +79,12 @@ class Coordinator {
     void stop_all();
     void handle(int rank, const Message& message, FrameScheduler& scheduler, std::vector<RankStatus>& ranks,
                 const Report& report);
-    /// Adds a turn of the loop to the time that a rank has been silent; throws Error where that is too long. A turn
-    /// counts for at most 0.1 s: if this process itself was suspended, the others may have been, too.
+    /// Adds an iteration of the loop to the time that a rank has been silent. Throws Error if the time is too long. An
+    /// iteration counts for at most 0.1 s: if this process was suspended, the other ranks may have been suspended, too.
     void require_heartbeat(int rank, double& silent_s, double turn_s) const;
     void send(int rank, const Message& message) const;
     void send_to_all(const Message& message) const;
-    /// A message that has arrived, and the rank that sent it; never blocks.
+    /// Returns a message that has arrived and the rank that sent it; nullopt if there is none. Never blocks.
     std::optional<std::pair<int, Message>> receive() const;
 
     const World& world_;
@@ -91,10 +92,10 @@ class Coordinator {
     std::int64_t at_once_;
     Timeouts timeouts_;
     StopFlag stop_{false};
-    bool stop_sent_ = false;  ///< rank 0: all ranks have been told to stop
+    bool stop_sent_ = false;  ///< rank 0: all ranks have been asked to stop
     std::int64_t frames_ = 0, rows_ = 0;
 
-    std::mutex mutex_;  ///< guards what follows
+    std::mutex mutex_;  ///< guards the following members
     std::condition_variable answered_;
     std::optional<FrameRange> answer_;
     WorkerUpdate update_;

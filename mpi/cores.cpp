@@ -15,12 +15,12 @@ bool holds(const CpuMask& mask, int cpu) { return mask[std::size_t(cpu / 64)] >>
 }  // namespace
 
 CpuMask cpus_of_this_process() {
-    static_assert(CPU_SETSIZE == most_cpus);
+    static_assert(CPU_SETSIZE == max_cpus);
     cpu_set_t set;
     CPU_ZERO(&set);
     CpuMask mask{};
     if (sched_getaffinity(0, sizeof set, &set) != 0) return mask;
-    for (int cpu = 0; cpu < most_cpus; ++cpu)
+    for (int cpu = 0; cpu < max_cpus; ++cpu)
         if (CPU_ISSET(cpu, &set)) mask[std::size_t(cpu / 64)] |= std::uint64_t(1) << (cpu % 64);
     return mask;
 }
@@ -28,7 +28,7 @@ CpuMask cpus_of_this_process() {
 int share_of_threads(const std::vector<CpuMask>& masks, std::size_t here, int usable) {
     int mine = 0;
     double share = 0;
-    for (int cpu = 0; cpu < most_cpus; ++cpu) {
+    for (int cpu = 0; cpu < max_cpus; ++cpu) {
         if (!holds(masks[here], cpu)) continue;
         ++mine;
         share +=

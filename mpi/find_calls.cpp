@@ -1,5 +1,5 @@
-// Finds an MPI when glint-mpi starts, in the archive: opens the library of Open MPI or of MPICH and its kin, and then ours for its kind,
-// which stands in lib/ beside bin/ (docs/decisions/0090-mpi-at-run-time.md).
+// Finds an MPI when the archive's glint-mpi starts. Opens the library of Open MPI, or of MPICH and compatible MPIs, and
+// then our library for that ABI from lib/ beside bin/ (docs/decisions/0090-mpi-at-run-time.md).
 // SPDX-License-Identifier: MIT
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -17,10 +17,12 @@
 namespace glint::mpi {
 namespace {
 
-/// A name says which ABI its library has: Open MPI's since 3.0, and the one that MPICH 3.1, Intel MPI, MVAPICH2 and Cray's MPI share.
+/// The name of a library identifies its ABI: that of Open MPI since 3.0, or the common one of MPICH 3.1, Intel MPI,
+/// MVAPICH2 and Cray's MPI.
 const std::vector<std::string> open_mpi{"libmpi.so.40"}, mpich{"libmpi.so.12", "libmpich.so.12"};
 
-/// The launcher's kind first: started by another MPI's, each process would be the only rank of its own.
+/// The launcher's ABI comes first: with another MPI than the launcher's, each process would be a run with a single
+/// rank.
 std::vector<std::string> candidates() {
     if (const std::string named = environment::mpi_library(); !named.empty()) return {named};
     if (std::getenv("OMPI_COMM_WORLD_SIZE")) return open_mpi;
@@ -30,7 +32,7 @@ std::vector<std::string> candidates() {
     return first;
 }
 
-/// Null where it is not found. For all to see: MPI opens parts of its own, which look for it.
+/// Returns null if the library is not found. Its symbols are global, because plugins that MPI opens need them.
 void* opened(const std::string& name, std::string& why_not) {
     void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_GLOBAL);
     if (!library) why_not += fmt::format("{}{}", why_not.empty() ? "" : "; ", dlerror());

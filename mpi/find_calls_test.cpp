@@ -1,4 +1,4 @@
-// Tests of the glint-mpi that finds its MPI when it starts, as in the archive: of either ABI, under either launcher.
+// Tests of the glint-mpi of the archive, which finds its MPI when it starts: either ABI, under either launcher.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ class FindMpi : public ::testing::Test {
         ASSERT_EQ(made.exit_code, 0) << made.err;
     }
 
-    /// Under the launcher, with variables of the shell.
+    /// Runs under the launcher, with `variables` set in the shell.
     Ended localize(const std::string& launcher, const std::string& variables = "") const {
         const fs::path program =
             fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "mpi_found/bin/glint-mpi";
@@ -60,7 +60,7 @@ TEST_F(FindMpi, mpich_by_its_launcher_and_by_name) {
     expect_right(localize("", "GLINT_MPI_LIBRARY=libmpich.so.12"), "1 rank");
 }
 
-// Each process would be alone, and do the whole work.
+// Otherwise each process would be a run with a single rank, and do the whole work.
 TEST_F(FindMpi, a_launcher_of_another_mpi_is_an_error) {
     if (!has_mpich(folder_)) GTEST_SKIP() << "no MPICH here (Debian: mpich)";
     const std::string why = "3 processes were started";

@@ -1,4 +1,4 @@
-// Sizes of chunks, from the time that a rank's last one took.
+// Computes the size of a chunk from the time that the rank's last chunk took.
 // SPDX-License-Identifier: MIT
 #include "mpi/frame_scheduler.hpp"
 

@@ -9,10 +9,10 @@
 
 namespace glint::mpi {
 
-/// Assigns frames to ranks in chunks. A rank's first chunk occupies all of its threads once; the following ones grow or
-/// shrink until each takes about `chunk_s`: long enough that messages and fsync cost next to nothing, short enough that
-/// little is lost when a rank dies. Towards the end no rank gets more than half of its share of the remaining frames,
-/// so that all finish at about the same time.
+/// Assigns frames to ranks in chunks. A rank's first chunk occupies all of its threads once. The following chunks grow
+/// or shrink until each takes about `chunk_s`. With this length messages and fsync cost next to nothing, and little is
+/// lost when a rank dies. Towards the end no rank gets more than half of its share of the remaining frames, so that all
+/// ranks finish at about the same time.
 class FrameScheduler {
   public:
     static constexpr double chunk_s = 2;
@@ -20,11 +20,11 @@ class FrameScheduler {
     /// `to_do`: the frames to assign, in order and not overlapping.
     FrameScheduler(std::vector<FrameRange> to_do, int ranks);
 
-    /// The next frames for a rank that needs `at_once` frames to occupy its threads; empty when none are left.
+    /// Returns the next frames for a rank that needs `at_once` frames to occupy its threads; empty when none are left.
     FrameRange assign(int rank, std::int64_t at_once, double now_s);
-    /// Assigns no more frames.
+    /// Stops the assignment: all later calls of assign() return no frames.
     void close() { to_do_.clear(); }
-    /// How many frames have not been assigned.
+    /// Returns how many frames have not been assigned.
     std::int64_t left() const;
 
   private:

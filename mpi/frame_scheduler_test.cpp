@@ -1,4 +1,4 @@
-// Assigning frames: each once, more to faster ranks, and all end together.
+// Tests of the assignment of frames: each frame once, more to faster ranks, and all ranks end together.
 // SPDX-License-Identifier: MIT
 #include "mpi/frame_scheduler.hpp"
 
@@ -62,8 +62,8 @@ TEST(FrameScheduler, assigns_each_frame_of_every_gap_once) {
     }
 }
 
-// A rank's last chunk takes at most twice chunk_s, or a quarter of what occupies its threads once. So no rank ends
-// later than that after the others.
+// A rank's last chunk takes at most twice chunk_s, or a quarter of the time of a chunk that occupies its threads once.
+// This bounds the time by which a rank can end after the other ranks.
 TEST(FrameScheduler, ranks_of_any_speed_end_together) {
     Race race{.frames_per_s = {50, 5000, 200, 1000}, .at_once = 64};
     race.run({{0, 200000}});

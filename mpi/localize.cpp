@@ -1,9 +1,12 @@
 // Localizing by several ranks: how they come together, work, and end.
 //
-// main.cpp begins MPI (world.cpp; cores.cpp shares out a node's cores). Rank 0 goes the way of cli/commands/localize.cpp; for each task it
-// calls the others, which open the movie too and compare fingerprints. Rank 0 has the Run (run/run.hpp), which owns the output; each rank
-// localizes in a thread of its own and writes a file of records. Between them is coordinator.cpp, the loop of the thread that has MPI;
-// frame_scheduler.cpp decides which rank gets which frames. At the end rank 0's Run reads all records in the order of frames.
+// - main.cpp initializes MPI (world.cpp); cores.cpp divides a node's cores among its ranks.
+// - Rank 0 runs cli/commands/localize.cpp. For each task it calls the other ranks, which open the movie too and compare
+//   fingerprints.
+// - Rank 0 has the Run (run/run.hpp), which owns the output. Each rank localizes in a separate thread and writes a file
+//   of records.
+// - coordinator.cpp is the loop of the thread that uses MPI; frame_scheduler.cpp decides which rank gets which frames.
+// - At the end rank 0's Run reads all records in the order of frames.
 // SPDX-License-Identifier: MIT
 #include "mpi/localize.hpp"
 
@@ -33,19 +36,19 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-/// As CBOR: names of files are bytes, and a text in JSON would have to be UTF-8.
+/// Encodes as CBOR, because JSON texts must be UTF-8 and names of files may not be.
 std::string packed(const Json& json) {
     std::string bytes;
     Json::to_cbor(json, bytes);
     return bytes;
 }
 
-/// Frames that a rank will do, if all are equally fast.
+/// Returns the number of frames for each rank if all ranks are equally fast.
 std::int64_t share_of(const LocalizeJob& job, const World& world) {
     return std::max<std::int64_t>((job.frames.end - job.frames.begin) / world.size(), 1);
 }
 
-/// What a rank works with.
+/// The input and output of one rank for a task.
 struct Part {
     OpenedTask& opened;
     LocalizeJob job;
@@ -54,7 +57,7 @@ struct Part {
     std::unique_ptr<RecordFile> records;
 };
 
-/// With this rank's share of its node's cores, unless somebody said how many threads.
+/// Prepares the job with this rank's share of its node's cores, unless the number of threads was given.
 LocalizeJob job_of(const World& world, const OpenedTask& opened) {
     LocalizeOptions options = opened.options;
     if (options.threads == 0) options.threads = world.threads();
@@ -66,7 +69,7 @@ void open_part(const World& world, const cli::LocalizeTask& task, const std::str
     part.records = new_part(part.path, part.fingerprint, TableLayout(part.job.like));
 }
 
-/// How a rank says whether it can.
+/// Returns a rank's report before the work begins: ready, or its error.
 Json ready_word(const World& world, const Part* part, std::exception_ptr error) {
     return {{"host", world.host()},
             {"threads", part ? part->job.threads : 0},
@@ -74,7 +77,7 @@ Json ready_word(const World& world, const Part* part, std::exception_ptr error) 
             {"error", to_json(error, world.rank(), world.host())}};
 }
 
-/// Throws why not to begin. "Then" is what rank 0 has.
+/// Throws if a rank cannot begin, or has another fingerprint than rank 0 ("then" in the message).
 void require_unanimity(const std::vector<Json>& words) {
     const auto fingerprint = words.front().at("fingerprint").get<Fingerprint>();
     for (std::size_t rank = 0; rank < words.size(); ++rank) {
@@ -95,11 +98,11 @@ std::vector<Json> unpacked(const std::vector<std::string>& words) {
     return all;
 }
 
-/// This rank's part, in a thread of its own, while this thread talks to the others.
+/// Does this rank's part in a separate thread, while this thread communicates with the other ranks.
 Json work(const World& world, Part& part, Coordinator& team, const std::function<void()>& talk) {
     PartDone done;
     std::int64_t frames = 0, rows = 0;
-    const std::int64_t all = part.job.frames.end - part.job.frames.begin;  // the most that this rank may get
+    const std::int64_t all = part.job.frames.end - part.job.frames.begin;  // the maximum for this rank
     part.job.options.stop = &team.stop();
     std::jthread worker;
     const auto sink = [&](const BlockResult& block) {
@@ -107,7 +110,7 @@ Json work(const World& world, Part& part, Coordinator& team, const std::function
         frames += block.frames(), rows += std::int64_t(block.rows.size());
         team.done(block.frames(), std::int64_t(block.rows.size()));
     };
-    const auto next_after_sync = [&] {  // what was finished is on the disk before more is asked for
+    const auto next_after_sync = [&] {  // finished frames are on the disk before the rank requests more
         part.records->sync();
         return team.next();
     };
@@ -128,8 +131,8 @@ Json work(const World& world, Part& part, Coordinator& team, const std::function
     }
     try {
         talk();
-    } catch (const std::exception& error) {  // somebody is dead: there is no end that all could come to
-        cli::report(fmt::format("{}; finished frames are kept in {}: go on with --resume", error.what(),
+    } catch (const std::exception& error) {  // a rank has died, so the run cannot end in an orderly way
+        cli::report(fmt::format("{}; finished frames are kept in {}: continue with --resume", error.what(),
                                 part.path.parent_path().string())
                         .c_str(),
                     "internal", cli::exit_internal, false);
@@ -147,7 +150,7 @@ Json work(const World& world, Part& part, Coordinator& team, const std::function
             {"fit", cli::fit_json(done.fit)}};
 }
 
-/// The others come to the task, or hear why not; throws on rank 0.
+/// Starts the task on all ranks, or cancels it on all. On rank 0, throws the error of a rank that cannot begin.
 std::string gather_team(const World& world, const cli::LocalizeTask& task, const std::string& run, Part& part) {
     std::string word = packed({{"movies", task.movies}, {"out", task.out.string()}, {"run", run}});
     world.broadcast(word);
@@ -176,12 +179,12 @@ std::string gather_team(const World& world, const cli::LocalizeTask& task, const
         threads += rank.at("threads").get<int>();
     }
     return fmt::format(
-        "{} rank{} on {} node{}, {} thread{}; finished frames are kept in {}, and --resume goes on from there",
+        "{} rank{} on {} node{}, {} thread{}; finished frames are kept in {}, and --resume continues from there",
         world.size(), world.size() == 1 ? "" : "s", hosts.size(), hosts.size() == 1 ? "" : "s", threads,
         threads == 1 ? "" : "s", parts_path(task.out).string());
 }
 
-/// The first thing that went wrong, paths of what was written, and the figures for --json.
+/// The first error, the paths of the written files, and the statistics for --json.
 struct Reports {
     std::exception_ptr error;
     std::vector<fs::path> written;
@@ -233,7 +236,7 @@ void join_task(const World& world, const cli::LocalizeFlags& flags, const StopFl
     std::exception_ptr error;
     try {
         opened = cli::open_task(task, flags, console);
-        opened->options.warn = {}, opened->options.on_decision = {};  // rank 0 says the same
+        opened->options.warn = {}, opened->options.on_decision = {};  // rank 0 prints the same messages
         const LocalizeJob job = job_of(world, *opened);
         const Fingerprint fingerprint = fingerprint_of(*opened->movie, opened->facts.camera, job);
         part.emplace(Part{*opened, job, fingerprint, {}, nullptr});

@@ -7,12 +7,13 @@
 
 namespace glint::mpi {
 
-/// The subcommand on rank 0, which has the others join for each task, and sends them home at the end. Returns the exit
-/// code; throws what went wrong, wherever it did.
+/// Runs the subcommand on rank 0, which calls the other ranks for each task. Returns the exit code. Throws the first
+/// error of any rank.
 int lead_localize(const World& world, const cli::LocalizeFlags& flags, const StopFlag& interrupted);
-/// On the others: joins until rank 0 sends it home. Prints nothing: rank 0 hears of what goes wrong.
+/// Runs on the other ranks: joins each task until rank 0 calls send_home(). Prints nothing, because rank 0 reports
+/// the errors of all ranks.
 void follow_localize(const World& world, const cli::LocalizeFlags& flags, const StopFlag& interrupted);
-/// Sends all others home, whatever rank 0 has done before.
+/// Ends follow_localize() on all other ranks, even if rank 0 has started no task.
 void send_home(const World& world);
 
 }  // namespace glint::mpi

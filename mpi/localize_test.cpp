@@ -1,4 +1,5 @@
-// Tests of glint-mpi as a user runs it: the same bytes as one process, whatever is killed, stopped or refused.
+// Tests of glint-mpi as a user runs it. The output is byte for byte that of one process, even after ranks were killed
+// or stopped.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -21,11 +22,11 @@ fs::path bin() { return fs::read_symlink("/proc/self/exe").parent_path(); }
 
 const std::string given = " --sigma 130nm --pixel-size 100nm --offset 100 --gain 1";
 const std::string on_cpu = given + " --psf GaussianXYNBSXSY --roi 11 --backend cpu";
-/// With one thread a rank that has written three records has asked for frames five times, as three blocks are in
-/// flight. FrameScheduler assigns a sixteenth of 400 frames at first, later an eighth of the rest: when 4 ranks stop,
-/// some are left.
+/// With one thread, three blocks are in flight, so a rank that has written three records has requested frames five
+/// times. FrameScheduler first assigns a sixteenth of 400 frames, later an eighth of the rest. When 4 ranks stop, some
+/// frames are left.
 const std::string stoppable = on_cpu + " --threads 1";
-constexpr int most_records = 3;
+constexpr int max_records = 3;
 
 std::string mpirun(int ranks) {
     return std::string(GLINT_MPIRUN) + " -n " + std::to_string(ranks) + " " + (bin() / "glint-mpi").string() +
@@ -38,7 +39,7 @@ int occurrences(const std::string& text, const std::string& part) {
     return count;
 }
 
-/// Rank `rank` of the mpirun that runs in this folder; 0: none.
+/// Returns the process of a rank of the mpirun that runs in this folder; 0 if there is none.
 pid_t process_of_rank(const fs::path& folder, int rank) {
     std::error_code gone;
     for (const auto& entry : fs::directory_iterator("/proc", gone)) {
@@ -58,7 +59,8 @@ class GlintMpi : public ::testing::Test {
   protected:
     static void SetUpTestSuite() {
         shared_ = std::make_unique<TemporaryFolder>();
-        // By default all runs of a user share one folder, and the last to end removes it while another one begins.
+        // By default all runs of a user share one folder. The last run to end removes it, even while another run
+        // begins.
         mpi_files_ = std::make_unique<TemporaryFolder>();
         for (const char* variable : {"OMPI_MCA_orte_tmpdir_base", "PRTE_MCA_prte_tmpdir_base"})
             ::setenv(variable, mpi_files_->path().c_str(), 1);
@@ -138,7 +140,7 @@ TEST_F(GlintMpi, a_region_of_the_frames) {
     EXPECT_GT(occurrences(out("o.csv"), "\n"), 1000) << "a third of the frames' area, which have 40 spots each";
 }
 
-// Its parts lie beside the file that the link leads to, where --resume of any run looks.
+// The parts are written beside the target of the link, where --resume of any run looks for them.
 TEST_F(GlintMpi, an_output_that_is_a_link_stays_one) {
     fs::create_directory(folder_ / "far");
     fs::create_symlink("far/o.hdf5", folder_ / "o.hdf5");
@@ -175,7 +177,8 @@ TEST_F(GlintMpi, json_tells_what_each_rank_did) {
     EXPECT_EQ(occurrences(end.err, "\n"), occurrences(end.err, "glint: warning: ")) << "quiet: " << end.err;
 }
 
-// When a rank is killed, mpirun ends all others. Whichever rank and whenever: finished frames are found by --resume.
+// When a rank is killed, mpirun ends all other ranks. --resume finds the finished frames, whichever rank was killed and
+// when.
 TEST_F(GlintMpi, a_killed_rank_costs_unfinished_frames_only_whoever_goes_on) {
     std::mt19937 random(11);
     const std::string again = movie() + " -o o.hdf5 --resume --json -q" + on_cpu;
@@ -183,7 +186,7 @@ TEST_F(GlintMpi, a_killed_rank_costs_unfinished_frames_only_whoever_goes_on) {
                                            "glint localize " + again};
     for (std::size_t k = 0; k < resumes.size(); ++k) {
         for (const char* name : {"o.hdf5", "o.yaml"}) fs::remove(folder_ / name);
-        const int victim = int((k + random()) % 4), records = 1 + int(random() % most_records);
+        const int victim = int((k + random()) % 4), records = 1 + int(random() % max_records);
         SCOPED_TRACE("rank " + std::to_string(victim) + " at record " + std::to_string(records));
         const Hold hold(records);
         Program program(folder_, hold.variables() + "exec " + whole_movie());
@@ -307,7 +310,7 @@ TEST_F(GlintMpi, help_shows_how_to_start_it) {
     EXPECT_NE(end.out.find("srun "), std::string::npos);
 }
 
-// 4 ranks on 2 GPUs with room for two each: ranks lease what is free and wait for the rest.
+// 4 ranks on 2 GPUs with room for two each: ranks lease free memory and wait for the rest.
 TEST_F(GlintMpi, tests_at_the_same_time_share_no_folder_of_open_mpi) {
     const Ended end = run(folder_, std::string(GLINT_MPIRUN) + " -n 1 printenv OMPI_FILE_LOCATION");
     if (end.out.empty()) GTEST_SKIP() << "this MPI does not say where its folder is";

@@ -1,5 +1,5 @@
-// glint-mpi: `glint localize` on several nodes. Rank 0 parses the flags, prints and coordinates; the others compute
-// only.
+// glint-mpi: `glint localize` on several nodes. Rank 0 parses the flags, prints and coordinates. The other ranks only
+// compute.
 // SPDX-License-Identifier: MIT
 #include <sys/resource.h>
 
@@ -25,10 +25,11 @@ Examples:
 
 Flags, results and exit codes are those of glint localize (glint-mpi localize --help), byte for byte. All ranks
 need the movies and the output on a shared file system. Frames are balanced dynamically; each rank leases
-its GPU. Finished frames are kept in OUT.journal.parts: whatever is killed, the same command with --resume continues,
-with any number of ranks, and so does glint localize --resume. Ctrl-C, SIGTERM, SIGHUP and SIGUSR1 keep them, too.)";
+its GPU. Finished frames are kept in OUT.journal.parts. After any kill, the same command with --resume continues, with
+any number of ranks; glint localize --resume continues, too. Ctrl-C, SIGTERM, SIGHUP and SIGUSR1 also keep finished
+frames.)";
 
-/// Raises the limit of open files: every rank of this run and of earlier ones has written a part, and all parts are
+/// Raises the limit of open files. Every rank of this run and of earlier runs has written a part, and all parts are
 /// open while they are merged.
 void allow_many_files() {
     rlimit limit{};
@@ -58,7 +59,7 @@ void follow(const World& world, CLI::App& program, const cli::LocalizeFlags& fla
             int argc, char** argv) {
     try {
         program.parse(argc, argv);
-    } catch (const CLI::ParseError&) {  // as on rank 0, which says so and sends all home
+    } catch (const CLI::ParseError&) {  // rank 0 has the same error, reports it and ends all ranks
     }
     follow_localize(world, flags, interrupted);
 }
@@ -74,7 +75,7 @@ int run(int argc, char** argv) {
     cli::add_localize_flags(program, flags)->footer(help_footer);
     if (world.rank() > 0) {
         follow(world, program, flags, interrupted, argc, argv);
-        return cli::exit_ok;  // rank 0's exit code is the job's: launchers print every other one
+        return cli::exit_ok;  // rank 0's exit code is the job's; launchers print every other nonzero code
     }
     const int code = cli::report_errors([&] { return lead(world, program, flags, interrupted, argc, argv); },
                                         cli::wants_json(argc, argv));

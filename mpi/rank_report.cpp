@@ -1,4 +1,4 @@
-// Errors and figures to JSON and back.
+// Converts errors and statistics to JSON and back.
 // SPDX-License-Identifier: MIT
 #include "mpi/rank_report.hpp"
 

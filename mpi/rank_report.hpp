@@ -1,4 +1,4 @@
-// What a rank did of a run, as JSON: what rank 0 is told of it, and prints.
+// A rank's report about a run, as JSON: its errors and statistics, which rank 0 prints.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,12 +10,12 @@
 
 namespace glint::mpi {
 
-/// An error as it travels: its kind and its message, with the rank and host where it happened. Null: none.
+/// Returns an error's kind and message, with the rank and host where it happened. Null if there is no error.
 nlohmann::ordered_json to_json(std::exception_ptr error, int rank, const std::string& host);
-/// The exception that it was; null where it was none.
+/// The inverse of to_json(): returns the exception; null if there was no error.
 std::exception_ptr error_of(const nlohmann::ordered_json& json);
 
-/// Of all ranks: sums, and the devices that took part.
+/// Adds up the statistics of all ranks, and lists the devices that took part.
 FitInfo sum_of(const std::vector<FitInfo>& fits);
 
 }  // namespace glint::mpi

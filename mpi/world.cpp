@@ -1,4 +1,4 @@
-// All ranks: beginning and ending, collective calls on texts, messages.
+// All ranks: start and end of MPI, collective calls on texts, messages.
 // SPDX-License-Identifier: MIT
 #include "mpi/world.hpp"
 
@@ -25,7 +25,7 @@ int threads_of(const RankInfo& place) {
     return share_of_threads(masks, std::size_t(place.rank_on_node), environment::threads());
 }
 
-/// Of a launcher that belongs to another MPI, every process is rank 0 of 1, and all would do the whole work.
+/// If the launcher belongs to another MPI, every process is rank 0 of 1, and each would do the whole work.
 void require_all_ranks(int size) {
     for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
         const char* launched = std::getenv(variable);

@@ -9,7 +9,7 @@
 namespace glint::mpi {
 
 /// All ranks of the program (MPI_COMM_WORLD). Collective calls sleep while they wait: MPI's own busy-wait would occupy
-/// a core per rank, which the threads that fit need. Only the thread that constructed it may use it.
+/// a core per rank, which the fitting threads need. Only the thread that constructed a World may use it.
 class World {
   public:
     World(int& argc, char**& argv);
@@ -23,16 +23,17 @@ class World {
 
     /// Sends rank 0's text to all ranks.
     void broadcast(std::string& text) const;
-    /// Collects all ranks' texts on rank 0, in the order of ranks; empty on the others.
+    /// Collects all ranks' texts on rank 0, in the order of ranks; empty on the other ranks.
     std::vector<std::string> gather(const std::string& text) const;
-    /// A message; the receiver polls.
+    /// Sends a message; the receiver polls for it.
     void send(int rank, const void* bytes, int count) const;
-    /// A message that has arrived, and the rank that sent it; never blocks.
+    /// Receives a message if one has arrived, and returns the rank that sent it; nullopt if there is none. Never
+    /// blocks.
     std::optional<int> receive(void* bytes, int count) const;
-    /// Number of threads for this rank: GLINT_THREADS, else its share of the cores it may run on and of its cgroup's
-    /// quota.
+    /// Number of threads for this rank: GLINT_THREADS if set, else its share of the cores it may run on and of its
+    /// cgroup's quota.
     int threads() const { return threads_; }
-    /// Ends all ranks at once.
+    /// Ends all ranks immediately.
     [[noreturn]] void abort(int exit_code) const;
 
   private:

@@ -75,7 +75,8 @@ bool is_no_command(const CLI::App& program, const char* word) {
                                           [&](const CLI::App* command) { return command->get_name() == word; });
 }
 
-/// Where another program's command line begins: behind `--`, or with the first word that is neither a flag nor a flag's value.
+/// Returns the start of another program's command line: after `--`, or at the first word that is neither a flag nor a
+/// flag's value.
 char** program_in(const CLI::App& command, char** begin, char** end) {
     for (char** word = begin; word != end; ++word) {
         const std::string_view text = *word;

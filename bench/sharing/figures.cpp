@@ -1,6 +1,5 @@
-// Computes the figures of merit of a simulation. For slowdowns by other users, each user's jobs are simulated once
-// more, alone. The bound of the makespan is the maximum of two: each job alone, and the total work from each arrival
-// on.
+// Computes the statistics of a simulation. For slowdowns by other users, simulates each user's jobs again, alone. The
+// bound of the makespan is the maximum of two bounds: each job alone, and the total work from each arrival on.
 // SPDX-License-Identifier: MIT
 #include "bench/sharing/figures.hpp"
 
@@ -21,7 +20,7 @@ double mean(const std::vector<double>& values) {
     return std::accumulate(values.begin(), values.end(), 0.0) / double(values.size());
 }
 
-/// The 99th percentile.
+/// Returns the 99th percentile.
 double p99(std::vector<double> values) {
     const auto nth = values.begin() + std::ptrdiff_t(std::ceil(0.99 * double(values.size()))) - 1;
     std::nth_element(values.begin(), nth, values.end());
@@ -33,7 +32,7 @@ double p99(std::vector<double> values) {
 double min_time_s(const SimulatedJob& job) { return job.gpus * min_creation_s() + job.compute_s; }
 
 double min_makespan_s(const Workload& workload, std::span<const JobRun> runs) {
-    double bound_s = 0, work_s = 0;  // of all GPUs, by jobs that come at this time or later
+    double bound_s = 0, work_s = 0;  // for all GPUs, of jobs that arrive at this time or later
     for (std::size_t k = workload.jobs.size(); k-- > 0;) {
         const SimulatedJob& job = workload.jobs[k];
         if (runs[k].failed) continue;

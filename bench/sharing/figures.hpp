@@ -1,4 +1,4 @@
-// Figures of merit of a simulation; docs/explanation/sharing-policies.md defines them.
+// Statistics of a simulation; docs/explanation/sharing-policies.md defines them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,23 +8,24 @@
 
 namespace glint::sharing {
 
-/// From arrival to result on an empty server.
+/// Returns the time from arrival to result on an empty server.
 double min_time_s(const SimulatedJob& job);
 
-/// The bound for the jobs that did not fail (derived in docs/explanation/sharing-policies.md), in seconds.
+/// Returns the lower bound in seconds for the jobs that did not fail (derived in docs/explanation/sharing-policies.md).
 double min_makespan_s(const Workload& workload, std::span<const JobRun> runs);
 
-/// (sum x)^2 / (n sum x^2): 1 when all are equal, 1/n when one has everything (Jain, Chiu and Hawe 1984).
+/// Returns (sum x)^2 / (n sum x^2): 1 when all values are equal, 1/n when one value is the sum (Jain, Chiu and Hawe
+/// 1984).
 double jain_index(std::span<const double> values);
 
-/// The slowdown of each user caused by other users: the time from arrival to result, summed over the user's jobs, over
-/// the same sum when the user is alone on the server, under the same policy. Jobs that fail in either simulation are
-/// left out, and users without any remaining job.
+/// Returns the slowdown of each user caused by other users: the time from arrival to result, summed over the user's
+/// jobs, divided by the same sum when the user is alone on the server under the same policy. Leaves out jobs that fail
+/// in either simulation, and users without any remaining job.
 std::vector<double> slowdowns_by_others(const Workload& workload, PolicyKind policy, std::uint64_t seed,
                                         const Outcome& outcome, double quantum_s = environment::gpu_quantum_s());
 
-/// For each user the mean over jobs of the time from arrival to result over the minimum for that job. Includes the
-/// slowdown that a user's own concurrent jobs cause.
+/// Returns for each user the mean over jobs of the time from arrival to result, divided by the job's minimum. Includes
+/// the slowdown that a user's own concurrent jobs cause.
 std::vector<double> mean_slowdowns(const Workload& workload, const Outcome& outcome);
 
 struct Figures {

@@ -1,4 +1,5 @@
-// Definitions checked by hand, the bound against every policy, and the documented statistics.
+// Tests of the definitions against values computed by hand, of the bound for every policy, and of the documented
+// statistics.
 // SPDX-License-Identifier: MIT
 #include "bench/sharing/figures.hpp"
 
@@ -46,14 +47,14 @@ TEST(SharingFigures, no_policy_undercuts_the_bound) {
         const Workload w = random_workload(seed);
         for (const PolicyKind policy : all_policies) {
             const Figures f = figures(w, policy, seed, simulate(w, policy, seed));
-            EXPECT_GE(f.makespan_s, f.bound_s * (1 - 1e-9)) << name_of(policy) << ' ' << seed;
+            EXPECT_GE(f.makespan_s, f.bound_s * (1 - 1e-9)) << to_name(policy) << ' ' << seed;
             EXPECT_GT(f.bound_s, 0);
         }
     }
 }
 
 TEST(SharingFigures, by_hand) {
-    // The second waits for the first: 80 GiB and 80 GiB do not fit together.
+    // The second job waits for the first: 80 GiB and 80 GiB do not fit together.
     const Figures f = figures_of(server(1, {job(0, 80, 10), job(0, 80, 10)}), PolicyKind::leases);
     const double c = min_creation_s(), second_waits_s = 0.001 + c + 10 + 0.05 + 0.0002 + c;
     EXPECT_EQ(f.jobs, 2);
@@ -71,7 +72,7 @@ TEST(SharingFigures, by_hand) {
 }
 
 TEST(SharingFigures, one_in_a_hundred_may_wait_longer_than_the_99th_percentile) {
-    for (const int late : {1, 2}) {  // of 100 jobs, so many wait for the end of a foreign process
+    for (const int late : {1, 2}) {  // the number of jobs, of 100, that wait for the end of a foreign process
         std::vector<SimulatedJob> jobs;
         for (int k = 0; k < 100; ++k) jobs.push_back(job(10 * k, k < late ? 139 : 1, 1));
         const Workload w = server(1, jobs, {{0, 5000, 0, 2 * gib, false}});
@@ -87,7 +88,7 @@ TEST(SharingFigures, failures_alone_are_no_reason_to_divide_by_nothing) {
     EXPECT_EQ(f.jain_index, 1);
 }
 
-// Two jobs of user a share the GPU; b comes when they have ended. No user slows another down.
+// Two jobs of user a share the GPU. User b's job arrives when both have ended. No user slows another down.
 TEST(SharingFigures, who_is_in_his_own_way_is_not_treated_unfairly) {
     std::vector<SimulatedJob> jobs = {job(0, 8, 10), job(0, 8, 10), job(100, 8, 10, 1, 1)};
     const Workload w = server(1, jobs);
@@ -100,7 +101,7 @@ TEST(SharingFigures, who_is_in_his_own_way_is_not_treated_unfairly) {
 }
 
 TEST(SharingFigures, who_is_in_anothers_way_slows_him_down) {
-    // b needs 10 s, and has half of the GPU for them: a is on it for 100 s.
+    // User b's job needs 10 s, and has half of the GPU: user a's job runs there for 100 s.
     const Workload w = server(1, {job(0, 8, 100), job(10, 8, 10, 1, 1)});
     const auto slowdowns = slowdowns_by_others(w, PolicyKind::leases, 1, simulate(w, PolicyKind::leases, 1));
     ASSERT_EQ(slowdowns.size(), 2u);
@@ -122,13 +123,13 @@ TEST(SharingFigures, targets) {
         EXPECT_GT(ours.jain_index, 0.95) << w->name;
         EXPECT_LT(ours.mean_wait_s, polling.mean_wait_s) << w->name;
         EXPECT_LT(ours.mean_slowdown, polling.mean_slowdown) << w->name;
-        // In the burst the last job of any policy waits for nearly all of the others' work.
+        // In the burst, the last job of any policy waits for nearly all of the other jobs' work.
         EXPECT_LE(ours.p99_wait_s, polling.p99_wait_s / (w == &day ? 2 : 1)) << w->name;
     }
 }
 
-// Both share the computing time, although a large job has most of its GPU's memory. The median of five draws, since one
-// may have a busy hour.
+// Large and small jobs share the computing time, although a large job has most of its GPU's memory. Uses the median of
+// five draws, because one draw may have a busy hour.
 TEST(SharingFigures, large_jobs_and_small_ones_are_slowed_down_alike) {
     std::vector<double> fairness;
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {

@@ -1,5 +1,5 @@
-// Rules for the queue of `glint submit`, simulated: their effect on short jobs and on all other jobs
-// (docs/decisions/0122-short-jobs.md). Prints the values; with TEST_THOROUGH=1 those of 100 draws.
+// Simulates rules for the queue of `glint submit`: their effect on short jobs and on all other jobs
+// (docs/decisions/0122-short-jobs.md). Prints the statistics; with TEST_THOROUGH=1, those of 100 draws.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -22,23 +22,23 @@ using glint::test::TemporaryFolder;
 
 namespace {
 
-/// As many jobs of a user run as the server has GPUs, in the order of their numbers, with these exceptions:
+/// As many jobs of a user run as the server has GPUs, in the order of their numbers. The members are exceptions:
 struct Rule {
     const char* name;
     int overtakes = 0;  ///< how often a job may be overtaken by short ones
-    int reserved = 0;   ///< slots that only short ones may have
-    int own = 0;  ///< slots of the short ones' own, at most the GPUs, beside those of the others; 0: they have none
+    int reserved = 0;   ///< slots that only short jobs may use
+    int own = 0;        ///< additional slots for short jobs, at most the number of GPUs
 };
 constexpr int any_number = 1'000'000;
 constexpr Rule in_order{"in order"}, short_first{"short first", any_number}, eight_overtakes{"eight overtakes", 8},
     one_reserved{"one slot reserved", any_number, 1}, one_more{"one slot more", 0, 0, 1},
-    own_queue{"own queue", 0, 0, most_gpus};
+    own_queue{"own queue", 0, 0, max_gpus};
 constexpr Rule all_rules[] = {in_order, short_first, eight_overtakes, one_reserved, one_more, own_queue};
 
 /// Which jobs are declared short.
 using Said = std::vector<bool>;
 
-/// A queue of each user, before those of its jobs that run wait for leases.
+/// A queue per user: only jobs that the queue lets run wait for leases.
 class JobQueues final : public SharingPolicy {
   public:
     JobQueues(Stage& stage, const Rule& rule, const Said& said)
@@ -66,7 +66,7 @@ class JobQueues final : public SharingPolicy {
   private:
     struct Queue {
         std::vector<int> waiting;  // in the order of numbers
-        int running[2] = {};       // others, short ones
+        int running[2] = {};       // other jobs, short jobs
     };
     using Place = std::vector<int>::iterator;
 
@@ -104,7 +104,7 @@ class JobQueues final : public SharingPolicy {
     const Rule rule_;
     const Said& said_;
     const std::unique_ptr<SharingPolicy> leases_;
-    std::vector<int> overtaken_;   // how often, of each job
+    std::vector<int> overtaken_;   // how often each job was overtaken
     std::map<int, Queue> queues_;  // by user
 };
 
@@ -115,9 +115,9 @@ Outcome simulate_rule(const Workload& workload, const Rule& rule, const Said& sa
 
 bool is_short(const SimulatedJob& job) { return job.compute_s < 30; }
 
-/// Declares all short jobs short, and some others at random.
+/// Declares all short jobs short, and some other jobs at random.
 Said said_of(const Workload& workload, double wrongly, std::uint64_t seed) {
-    RandomNumbers random(seed + 1000);  // other numbers than those of the draw
+    RandomNumbers random(seed + 1000);  // independent of the draw of the workload
     Said said;
     for (const SimulatedJob& job : workload.jobs) said.push_back(random.uniform() < wrongly || is_short(job));
     return said;
@@ -130,7 +130,8 @@ double quantile(std::vector<double> values, double q) {
     return *nth;
 }
 
-/// Statistics of the jobs of one simulation, whatever they are declared, or medians of several simulations.
+/// Statistics of one simulation, or their medians over several simulations. Jobs count by their true length, not by
+/// their declaration.
 struct JobFigures {
     double short_median_s = 0, short_p95_s = 0, short_longest_s = 0;  ///< from arrival until it computes
     double other_mean_s = 0;                                          ///< from arrival to result
@@ -150,7 +151,7 @@ JobFigures figures_of(const Workload& workload, const Outcome& outcome) {
             quantile(other_waits_s, 1)};
 }
 
-// The input of one account to `glint submit`: the movies of the day, folder by folder, and short jobs meanwhile. They
+// The jobs of one account of `glint submit`: the movies of a day, folder by folder, and short jobs in between. The jobs
 // use 74 % of the GPU's time.
 constexpr const char* workstation = R"(
 gpus = 1
@@ -163,7 +164,7 @@ jobs = [
 ]
 )";
 
-/// "full": a short job does not fit beside another; "kept": the other jobs do not give way either.
+/// "full": a short job does not fit beside another job. "kept": in addition, the other jobs do not give way.
 Workload drawn(const std::string& name, std::uint64_t seed) {
     if (name != "workstation" && name != "full" && name != "kept") return draw_workload(name, seed);
     const TemporaryFolder folder;
@@ -175,7 +176,7 @@ Workload drawn(const std::string& name, std::uint64_t seed) {
     return w;
 }
 
-/// A row of the table, printed.
+/// Prints a row of the table.
 JobFigures medians(const std::string& workload, const Rule& rule, double wrongly = 0) {
     std::vector<JobFigures> draws;
     for (std::uint64_t seed = 1; seed <= std::uint64_t(sample(100)); ++seed) {
@@ -206,11 +207,11 @@ std::vector<double> starts_of(const Workload& workload, const Rule& rule, const 
 
 }  // namespace
 
-// Two GPUs, three jobs of 100, 200 and 300 s, and two short ones that arrive after them.
+// Two GPUs, three jobs of 100, 200 and 300 s, and two short jobs that arrive later.
 TEST(JobQueues, by_hand) {
     const Workload w = server(2, {job(0, 8, 100), job(0, 8, 200), job(1, 8, 300), job(2, 8, 10), job(3, 8, 10)});
     const Said said = {false, false, false, true, true};
-    constexpr double near_s = 1.5;  // contexts
+    constexpr double near_s = 1.5;  // margin for creating contexts
     const auto expect_starts = [&](const Rule& rule, const std::vector<double>& expected_s) {
         const std::vector<double> starts_s = starts_of(w, rule, said);
         for (std::size_t k = 0; k < expected_s.size(); ++k)
@@ -220,8 +221,8 @@ TEST(JobQueues, by_hand) {
     expect_starts(short_first, {0, 0, 120, 100, 110});
     expect_starts({"one overtake", 1}, {0, 0, 110, 100, 200});
     expect_starts(one_reserved, {0, 100, 300, 2, 12});
-    expect_starts(own_queue, {0, 0, 110, 2, 3});  // each beside another, whose GPU it shares for 20 s
-    expect_starts(one_more, {0, 0, 120, 2, 22});  // beside the same one, one after the other
+    expect_starts(own_queue, {0, 0, 110, 2, 3});  // each shares a GPU with another job for 20 s
+    expect_starts(one_more, {0, 0, 120, 2, 22});  // both beside the same job, one after the other
 }
 
 TEST(JobQueues, users_have_each_their_own) {
@@ -260,7 +261,7 @@ TEST(JobQueues, a_queue_of_their_own_is_what_short_jobs_need) {
     }
 }
 
-// Leases decide then: a fit gives way after a quantum, which is mostly over, and other programs keep the GPU.
+// In this case leases decide: a fit gives way after its quantum, most of which has passed. Other programs keep the GPU.
 TEST(JobQueues, where_memory_has_no_room_for_both_fits_give_way) {
     const double before_s = medians("full", in_order).short_p95_s;
     const double now_s = medians("full", own_queue).short_p95_s, kept_s = medians("kept", own_queue).short_p95_s;
@@ -269,7 +270,7 @@ TEST(JobQueues, where_memory_has_no_room_for_both_fits_give_way) {
     EXPECT_LT(kept_s, before_s);
 }
 
-// A simultaneous burst of a hundred jobs of each user: short ones wait for short ones.
+// A simultaneous burst of a hundred jobs of each user: short jobs wait only for short jobs.
 TEST(JobQueues, a_burst_is_sorted) {
     const JobFigures before = medians("burst", in_order), now = medians("burst", own_queue);
     EXPECT_LT(now.short_p95_s, 0.3 * before.short_p95_s);

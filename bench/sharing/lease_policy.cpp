@@ -94,7 +94,7 @@ class Leases final : public SharingPolicy {
         if (any) look_after(wake_s);  // other tickets enter the window now
     }
 
-    /// A fit that has computed for a quantum gives way while another waits that expects to be done within one.
+    /// A fit that has computed for a quantum gives way to a waiting job that expects to finish within a quantum.
     void give_way() {
         if (waiters_.empty()) return;
         const bool short_one_waits = std::any_of(waiters_.begin(), waiters_.end(), [&](const Waiter& w) {
@@ -113,7 +113,7 @@ class Leases final : public SharingPolicy {
         stage_.wake_at(stage_.now_s() + heartbeat_s, quantum_token);
     }
 
-    /// The snapshot that the broker would have, from slots and NVML.
+    /// Builds the snapshot that the broker would read from slots and NVML.
     void see() {
         for (std::size_t g = 0; g < snapshot_.gpus.size(); ++g) {
             const SharedGpu& gpu = stage_.gpus()[g];

@@ -12,10 +12,10 @@ class RandomNumbers {
   public:
     explicit RandomNumbers(std::uint64_t seed) : bits_(seed) {}
 
-    /// In [0, 1).
+    /// Uniform in [0, 1).
     double uniform() { return double(bits_() >> 11) * 0x1p-53; }
     double uniform(double low, double high) { return low + (high - low) * uniform(); }
-    /// Each doubling between `low` and `high`, both above 0, is as likely as any other.
+    /// Log-uniform between `low` and `high`, which must be above 0.
     double log_uniform(double low, double high) { return low * std::pow(high / low, uniform()); }
 
   private:

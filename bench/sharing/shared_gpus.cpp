@@ -67,7 +67,7 @@ double SharedGpus::end(double now_s, int job) {
     for (std::size_t g = 0; g < gpus_.size(); ++g)
         (ended->creates ? gpus_[g].creating : gpus_[g].computing) -= int(ended->on >> g & 1);
     const double left = std::max(0.0, ended->remaining);
-    active_.erase(ended);  // keeps the order: of two that end at the same time, the one that started first comes first
+    active_.erase(ended);  // keeps the order: if two end at the same time, the one that started first comes first
     return left;
 }
 
@@ -90,8 +90,8 @@ void SharedGpus::set_rates() {
     rates_hold_ = true;
 }
 
-/// Max-min fairness by progressive filling: the GPU with the smallest share per job fixes the speed of its jobs; then
-/// the next, with the capacity that these leave.
+/// Max-min fairness by progressive filling. The GPU with the smallest share per job determines the speed of its jobs.
+/// Then the next GPU does the same, with the capacity that these jobs leave.
 void SharedGpus::share_computing_time() {
     std::vector<double> left(gpus_.size(), 1);
     std::vector<int> sharers(gpus_.size());

@@ -21,15 +21,15 @@ struct SharedGpu {
     bool is_busy() const { return computing + computing_foreign > 0; }
 };
 
-/// A job on several GPUs runs at the speed of the slowest; what it leaves of the others goes to the jobs beside it
-/// (max-min fair shares). Time is monotonic: each `now_s` must not be less than the previous one.
+/// A job on several GPUs runs at the speed of the slowest. The capacity that it leaves on the other GPUs goes to the
+/// jobs beside it (max-min fair shares). Time is monotonic: each `now_s` must not be less than the previous one.
 class SharedGpus {
   public:
     SharedGpus(int gpus, std::uint64_t bytes_each);
 
     const std::vector<SharedGpu>& gpus() const { return gpus_; }
 
-    /// False: not enough memory, and nothing was allocated.
+    /// Allocates memory. Returns false and allocates nothing if there is not enough.
     bool take(int gpu, std::uint64_t bytes);
     void give(int gpu, std::uint64_t bytes);
     bool take_context(double now_s, int gpu);
@@ -43,12 +43,13 @@ class SharedGpus {
         double at_s;
         int job;
     };
-    /// The active item that ends first, unless the state changes before.
+    /// Returns the active item that would end first if the state did not change before.
     std::optional<Ending> next();
-    /// Ends its computing or the creation of a context. Returns what is left of it, in seconds of computing alone.
+    /// Ends the job's computing, or the creation of its context. Returns the remaining work, in seconds of computing
+    /// alone.
     double end(double now_s, int job);
 
-    /// Time in which nothing computed, summed over GPUs.
+    /// Returns the time in which nothing computed, summed over GPUs.
     double idle_s(double now_s) {
         advance(now_s);
         return idle_s_;
@@ -58,8 +59,8 @@ class SharedGpus {
     struct Activity {
         int job;
         GpuSet on;
-        bool creates;      // a context, or else it computes
-        double remaining;  // of a context, or in seconds of computing alone
+        bool creates;      // whether it creates a context; else it computes
+        double remaining;  // remaining share of a context, or remaining seconds of computing alone
         double rate;
     };
     void advance(double now_s);

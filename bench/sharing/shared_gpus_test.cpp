@@ -1,4 +1,4 @@
-// Shares of time, accounts of memory, and what contexts cost, against figures worked out by hand.
+// Tests of shares of time, memory accounting and the cost of contexts against values computed by hand.
 // SPDX-License-Identifier: MIT
 #include "bench/sharing/shared_gpus.hpp"
 
@@ -38,8 +38,8 @@ TEST(SharedGpus, who_computes_alone_has_all_and_two_have_half) {
     SharedGpus gpus(1, gib);
     gpus.begin_computing(0, 0, 1, 10);
     gpus.begin_computing(4, 1, 1, 2);
-    expect_next(gpus, 8, 1);   // 2 s at half the pace
-    expect_next(gpus, 12, 0);  // 4 alone, 4 at half the pace, 4 alone
+    expect_next(gpus, 8, 1);   // 2 s of work at half the speed
+    expect_next(gpus, 12, 0);  // 4 s alone, 4 s at half the speed, 4 s alone
     EXPECT_FALSE(gpus.next());
 }
 
@@ -49,11 +49,11 @@ TEST(SharedGpus, a_foreign_process_that_computes_has_its_share) {
     gpus.foreign_process_computes(2, 0, 1);
     gpus.foreign_process_computes(2, 1, 1);
     gpus.foreign_process_computes(8, 0, -1);
-    expect_next(gpus, 13, 0);  // 2 alone, 6 at half the pace, 5 alone
+    expect_next(gpus, 13, 0);  // 2 s alone, 6 s at half the speed, 5 s alone
     EXPECT_DOUBLE_EQ(gpus.idle_s(14), 1 + 2) << "GPU 0 after 13 s, GPU 1 before 2 s";
 }
 
-// Job 0 has GPUs 0 and 1; two others are on GPU 0, so it has a third there, and leaves two thirds of GPU 1.
+// Job 0 runs on GPUs 0 and 1. Two other jobs are on GPU 0, so job 0 gets a third of it, and leaves two thirds of GPU 1.
 TEST(SharedGpus, a_job_on_several_gpus_goes_at_the_pace_of_the_slowest_and_leaves_the_rest) {
     SharedGpus gpus(2, gib);
     gpus.begin_computing(0, 0, 3, 10);
@@ -74,7 +74,7 @@ TEST(SharedGpus, contexts_that_are_created_at_once_hold_each_other_up) {
     for (int job = 0; job < 8; ++job) gpus.end(gpus.next()->at_s, gpus.next()->job);
     EXPECT_FALSE(gpus.next());
     gpus.begin_creation(1, 0, 0);
-    for (int k = 0; k < 16; ++k) EXPECT_TRUE(gpus.take_context(1.1, 0));  // each makes the next slower
+    for (int k = 0; k < 16; ++k) EXPECT_TRUE(gpus.take_context(1.1, 0));  // each slows down the next
     expect_next(gpus, 1.1 + (1 - 0.1 / 0.165) * 0.25, 0);
 }
 

@@ -1,4 +1,5 @@
-// The event loop: a job arrives, its policy starts it, its contexts are created, it computes, and releases everything.
+// The event loop: a job arrives, the policy starts it, its contexts are created, it computes, and it releases
+// everything.
 // SPDX-License-Identifier: MIT
 #include "bench/sharing/simulation.hpp"
 
@@ -21,7 +22,7 @@ namespace {
 struct Event {
     enum Kind { arrival, foreign_arrival, foreign_departure, released, wake };
     double at_s;
-    std::uint64_t order;  // breaks ties: of two events at the same time the one scheduled first
+    std::uint64_t order;  // breaks ties: events at the same time occur in the order of scheduling
     Kind kind;
     int subject;
     bool operator>(const Event& other) const { return at_s != other.at_s ? at_s > other.at_s : order > other.order; }
@@ -109,8 +110,8 @@ class Simulation final : public Stage {
     struct State {
         GpuSet on = 0, contexts = 0;
         bool creating = false, has_memory = false, ends = false, computed = false;
-        double since_s = 0;  // with its memory
-        double left_s = 0;   // to compute
+        double since_s = 0;  // time at which it had all of its memory
+        double left_s = 0;   // computing time that is left
     };
 
     void plan(double at_s, Event::Kind kind, int subject) { events_.push({at_s, order_++, kind, subject}); }
@@ -234,7 +235,7 @@ class Simulation final : public Stage {
     std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
     std::uint64_t order_ = 0;
     std::vector<State> states_;
-    std::vector<std::deque<int>> turns_;  // by GPU: the jobs that create a context, then those that wait to
+    std::vector<std::deque<int>> turns_;  // by GPU: jobs that create a context, then jobs that wait to create one
     std::vector<std::uint64_t> foreign_bytes_;
     std::int64_t unfinished_ = std::int64_t(workload_.jobs.size());
     double now_s_ = 0;
@@ -243,7 +244,7 @@ class Simulation final : public Stage {
 
 }  // namespace
 
-std::string_view name_of(PolicyKind policy) {
+std::string_view to_name(PolicyKind policy) {
     switch (policy) {
         case PolicyKind::naive: return "naive";
         case PolicyKind::first_fit: return "first-fit";
@@ -255,7 +256,7 @@ std::string_view name_of(PolicyKind policy) {
 
 PolicyKind parse_policy(std::string_view name) {
     for (const PolicyKind policy : all_policies)
-        if (name == name_of(policy)) return policy;
+        if (name == to_name(policy)) return policy;
     throw OptionError("there is no policy " + std::string(name) + ": there are naive, first-fit, polling and leases");
 }
 

@@ -1,4 +1,4 @@
-// Schedules worked out by hand, and queues with theoretically known waits.
+// Tests against schedules computed by hand, and against queues with theoretically known waits.
 // SPDX-License-Identifier: MIT
 #include "bench/sharing/simulation.hpp"
 
@@ -17,8 +17,8 @@ using glint::test::expect_error;
 namespace {
 
 constexpr PolicyKind patient_policies[] = {PolicyKind::first_fit, PolicyKind::polling, PolicyKind::leases};
-// Delays of the lease policy: until the first evaluation after the call, and after a release. For all policies: a
-// context's end.
+// Delays of the lease policy: from the call to the first evaluation, and from a release to the next evaluation. For all
+// policies: the time to create a context and to end it.
 constexpr double first_look_s = 0.001, wake_s = 0.0002, end_s = 0.05, creation_s = 0.165;
 constexpr double near_s = 1e-9;
 
@@ -28,8 +28,7 @@ int failures(const Outcome& outcome) {
     return count;
 }
 
-/// The mean, and how far it may be from the truth: four standard errors, from means of batches, which hardly depend on
-/// each other.
+/// The mean, with a bound of its error: four standard errors, from means of batches, which are nearly independent.
 struct Mean {
     double value = 0, error = 0;
     explicit Mean(const std::vector<double>& values) {
@@ -47,7 +46,8 @@ struct Mean {
 
 }  // namespace
 
-// By hand: the second arrives at 10 s, and looks begin a second later. At 31 s the first has computed for 30.834 s.
+// Computed by hand: the second job arrives at 10 s; evaluations follow from 11 s on. At 31 s the first job has computed
+// for 30.834 s.
 TEST(SharingSimulation, a_long_fit_gives_way_to_a_short_one_and_does_the_rest_later) {
     Workload w = server(1, {job(0, 100, 100), job(10, 100, 5)});
     for (SimulatedJob& j : w.jobs) j.gives_way = true;
@@ -69,7 +69,7 @@ TEST(SharingSimulation, one_job_alone) {
     for (const PolicyKind policy : all_policies) {
         const Outcome o = simulate(server(1, {job(5, 8, 10)}), policy, 1);
         const double began_s = 5 + (policy == PolicyKind::leases ? first_look_s : 0);
-        EXPECT_NEAR(o.runs[0].starts_s, began_s + creation_s, near_s) << name_of(policy);
+        EXPECT_NEAR(o.runs[0].starts_s, began_s + creation_s, near_s) << to_name(policy);
         EXPECT_NEAR(o.runs[0].finishes_s, began_s + creation_s + 10, near_s);
         EXPECT_NEAR(o.lasted_s, o.runs[0].finishes_s, near_s);
         EXPECT_NEAR(o.idle_s, began_s + creation_s, near_s);
@@ -78,7 +78,8 @@ TEST(SharingSimulation, one_job_alone) {
 }
 
 TEST(SharingSimulation, naive_jobs_fail_where_memory_ends) {
-    // 140 GiB are 16 times 8 GiB and a context. On the H200 19 of 32 succeeded: those that failed left room for others.
+    // 140 GiB are enough for 16 jobs of 8 GiB with a context. On the H200, 19 of 32 succeeded, because failed jobs left
+    // room.
     const Outcome o = simulate(server(1, std::vector<SimulatedJob>(32, job(0, 8, 10))), PolicyKind::naive, 1);
     EXPECT_EQ(failures(o), 16);
     EXPECT_EQ(o.refusals, 16);
@@ -95,7 +96,8 @@ TEST(SharingSimulation, leases_create_contexts_one_by_one_and_share_the_gpu) {
     const double second_s = first_s + context_creation_s(1, 1);
     EXPECT_NEAR(o.runs[0].starts_s, first_s, near_s);
     EXPECT_NEAR(o.runs[1].starts_s, second_s, near_s);
-    // Until the first ends each has half of the GPU; the second then has left what the first did before it came.
+    // Each job has half of the GPU until the first one ends. The second job then still has to do the work that the
+    // first job did alone at the start.
     EXPECT_NEAR(o.runs[0].finishes_s, second_s + 2 * (10 - (second_s - first_s)), near_s);
     EXPECT_NEAR(o.runs[1].finishes_s, first_s + 20, near_s);
 }
@@ -151,7 +153,7 @@ TEST(SharingSimulation, a_foreign_process_takes_at_most_the_free_memory) {
     EXPECT_NEAR(o.runs[0].finishes_s - o.runs[0].starts_s, 5, near_s);
 }
 
-// A job of more than half the memory at a time: first come, first served, by Lindley's recursion.
+// Jobs that each need more than half of the memory run one at a time, first come, first served: Lindley's recursion.
 TEST(SharingSimulation, one_at_a_time_is_lindleys_queue) {
     RandomNumbers random(1);
     std::vector<SimulatedJob> jobs = arrivals(random, 3000, 10);
@@ -184,7 +186,7 @@ TEST(SharingSimulation, the_mean_wait_of_one_at_a_time_is_that_of_m_d_1) {
     EXPECT_NEAR(wait_s.value, rho * service_s / (2 * (1 - rho)), wait_s.error + wake_s);
 }
 
-// M/G/1 with shares of time: whatever the distribution, a job is on the GPU for compute_s / (1 - rho) in the mean.
+// M/G/1 with processor sharing: for any distribution, the mean time of a job on the GPU is compute_s / (1 - rho).
 TEST(SharingSimulation, jobs_that_share_are_slowed_down_as_in_m_g_1_ps) {
     RandomNumbers random(3);
     std::vector<SimulatedJob> jobs = arrivals(random, 20000, 200);
@@ -226,8 +228,8 @@ TEST(SharingSimulation, everybody_has_a_result_in_the_end_unless_naive) {
     }
 }
 
-// Small jobs keep the GPU full for hours. Eight pass the large one, at one every 20 s; then it waits at most for the
-// work of those that are there, 17 times 20 s.
+// Small jobs keep the GPU full for hours. Eight of them, one every 20 s, overtake the large job. Then it waits at most
+// for the jobs on the GPU, 17 times 20 s.
 TEST(SharingSimulation, a_large_job_does_not_starve_beside_leases) {
     std::vector<SimulatedJob> jobs;
     for (int k = 0; k < 1000; ++k) jobs.push_back(job(k, 8, 20, 1, 1));
@@ -246,9 +248,8 @@ TEST(SharingSimulation, is_the_same_for_the_same_seed) {
             EXPECT_EQ(a.runs[k].finishes_s, b.runs[k].finishes_s);
             apart_s += std::abs(a.runs[k].finishes_s - c.runs[k].finishes_s);
         }
-        if (policy !=
-            PolicyKind::leases) {  // which is deterministic except for when it notices the end of foreign processes
-            EXPECT_GT(apart_s, 0) << name_of(policy);
+        if (policy != PolicyKind::leases) {  // random only in the time at which it notices the end of foreign processes
+            EXPECT_GT(apart_s, 0) << to_name(policy);
         }
     }
 }
@@ -268,5 +269,5 @@ TEST(SharingSimulation, refuses_what_can_never_run) {
         expect_error<glint::OptionError>([&] { simulate(server(1, {j}), PolicyKind::polling, 1); },
                                          {"test: ", "needs"});
     expect_error<glint::OptionError>([] { parse_policy("fair"); }, {"fair", "first-fit", "leases"});
-    for (const PolicyKind policy : all_policies) EXPECT_EQ(parse_policy(name_of(policy)), policy);
+    for (const PolicyKind policy : all_policies) EXPECT_EQ(parse_policy(to_name(policy)), policy);
 }

@@ -39,7 +39,7 @@ class Polling final : public SharingPolicy {
     void foreign_processes_changed() override { rouse(); }
 
   private:
-    /// The largest request that would be admitted.
+    /// Returns the largest request that would be admitted.
     double room(const SharedGpu& gpu) const {
         if (gpu.contexts == 0) return double(gpu.free_bytes);
         if ((gpu.is_busy() ? 100 : 0) > max_busy_percent_) return 0;
@@ -56,7 +56,7 @@ class Polling final : public SharingPolicy {
         asleep_.push_back({job, stage_.now_s() + interval_s()});
     }
 
-    /// An optimisation: polls that cannot succeed are not simulated; a job sleeps until the state of a GPU changes.
+    /// An optimisation: does not simulate polls that cannot succeed. A job sleeps until the state of a GPU changes.
     void rouse() {
         std::vector<double> rooms;
         for (const SharedGpu& gpu : stage_.gpus()) rooms.push_back(room(gpu));

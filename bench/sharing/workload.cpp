@@ -42,7 +42,7 @@ class WorkloadReader {
           random_(seed) {
         out_.name = std::filesystem::path(name).stem().string();
         out_.about = file_.text("about").value_or("");
-        const int gpus = whole(file_, "gpus", 8, most_gpus);
+        const int gpus = whole(file_, "gpus", 8, max_gpus);
         const double memory_gib = file_.number("memory_gib", 1, max_gib).value_or(140);
         out_.gpus = server.gpus.value_or(gpus);
         out_.gpu_bytes = server.gpu_bytes.value_or(std::uint64_t(memory_gib * gib));
@@ -75,7 +75,7 @@ class WorkloadReader {
         const Range at_s = range(group, "at_s", 0, longest_s);
         const Range memory_gib = range(group, "memory_gib", min_gib, max_gib);
         const Range compute_s = range(group, "compute_s", shortest_s, longest_s);
-        const int gpus = whole(group, "gpus", 1, most_gpus);
+        const int gpus = whole(group, "gpus", 1, max_gpus);
         check_fits(group, gpus, memory_gib.second);
         const bool gives_way = group.yes_or_no("gives_way").value_or(false);
         const std::string name = group.text("user").value_or("somebody");
@@ -121,7 +121,7 @@ class WorkloadReader {
         return index;
     }
 
-    // Rounded, so that results do not depend on the last digit of a C library's pow().
+    // Rounds to milliseconds, so that results do not depend on the last digit of a C library's pow().
     static double in_ms(double seconds) { return std::round(seconds * 1000) / 1000; }
     double uniform_s(const Range& r) { return in_ms(random_.uniform(r.first, r.second)); }
     double log_uniform_s(const Range& r) { return in_ms(random_.log_uniform(r.first, r.second)); }

@@ -17,15 +17,16 @@ struct SimulatedJob {
     int gpus = 1;             ///< number of different GPUs, used together
     std::uint64_t bytes = 0;  ///< on each GPU, not counting the context
     double compute_s = 0;     ///< computing time with exclusive use of the GPUs
-    /// A fit of glint, which releases its GPU after a quantum while others wait, and continues later (`gives_way`).
+    /// True for a fit of glint, which releases its GPU after a quantum while other jobs wait, and continues later.
     bool gives_way = false;
 };
 
-/// A process without a lease (another group in the file): takes memory on its GPU, at most what is free, and ends.
+/// A process without a lease (another group in the file): allocates memory on its GPU, at most the free memory, and
+/// ends.
 struct ForeignProcess {
     double comes_s = 0, goes_s = 0;
     int gpu = 0;
-    std::uint64_t bytes = 0;  ///< with its context
+    std::uint64_t bytes = 0;  ///< including its context
     bool computes = false;    ///< during its whole life
 };
 
@@ -38,7 +39,7 @@ struct Workload {
     std::vector<ForeignProcess> foreign_processes;
 };
 
-constexpr int most_gpus = 16, max_jobs = 10'000;
+constexpr int max_gpus = 16, max_jobs = 10'000;
 
 /// Overrides the server that the file describes.
 struct ServerOptions {
@@ -46,14 +47,15 @@ struct ServerOptions {
     std::optional<std::uint64_t> gpu_bytes;
 };
 
-/// Draws the jobs of one of builtin_workloads(), or of a file (format: sharing-policies.md). Deterministic in the
-/// seed on any machine. Throws OptionError for an unknown name; InputError, with the location, for an invalid file.
+/// Draws the jobs of one of builtin_workloads(), or of a file (format: docs/explanation/sharing-policies.md). A seed
+/// gives the same jobs on any machine. Throws OptionError for an unknown name; InputError, with the location, for an
+/// invalid file.
 Workload draw_workload(const std::string& name_or_path, std::uint64_t seed, const ServerOptions& server = {});
 
 struct BuiltinWorkload {
     std::string_view name, text;
 };
-/// The files of bench/workloads, compiled into the program, by name.
+/// Returns the files of bench/workloads, compiled into the program, by name.
 std::span<const BuiltinWorkload> builtin_workloads();
 
 }  // namespace glint::sharing

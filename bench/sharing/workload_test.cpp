@@ -1,4 +1,4 @@
-// Draws from a file, the files that are built in, and invalid files.
+// Tests of draws from a file, of the built-in files, and of invalid files.
 // SPDX-License-Identifier: MIT
 #include "bench/sharing/workload.hpp"
 
@@ -27,7 +27,7 @@ class SharingWorkload : public ::testing::Test {
     Workload draw(const std::string& text, std::uint64_t seed = 1, const ServerOptions& server = {}) {
         return draw_workload(folder_.write("w.toml", text).string(), seed, server);
     }
-    /// A file with one group of jobs, which has `what` instead of the key's default value.
+    /// Writes a file with one group of jobs, with `what` instead of the key's default value, and expects an error.
     void expect_refused(const std::string& key, const std::string& what, std::initializer_list<const char*> parts) {
         std::string group;
         for (const auto& [name, value] : {std::pair("user", "\"a\""),
@@ -105,7 +105,7 @@ TEST_F(SharingWorkload, is_the_same_for_the_same_seed) {
     for (std::size_t k = 0; k < a.foreign_processes.size(); ++k)
         EXPECT_EQ(a.foreign_processes[k].gpu, b.foreign_processes[k].gpu);
     EXPECT_NE(a.jobs[0].arrives_s, c.jobs[0].arrives_s);
-    // The draw of this seed, on whatever machine: tests and documents give figures that rest on it.
+    // The draw of this seed is the same on any machine: tests and docs quote statistics that depend on it.
     EXPECT_EQ(a.jobs[0].arrives_s, 11.176);
     EXPECT_EQ(a.jobs[0].bytes, std::uint64_t(24096) << 20);
     EXPECT_EQ(a.jobs[0].compute_s, 259.705);
@@ -192,7 +192,7 @@ TEST_F(SharingWorkload, too_many_are_refused_before_they_are_drawn) {
     expect_error<InputError>([&] { draw("strangers = [" + process + ", " + process + "]"); }, {"10000 strangers"});
 }
 
-// Every file is answered or refused, and what is drawn can run.
+// Every damaged file is read or refused, and jobs drawn from it can run.
 TEST_F(SharingWorkload, damaged_files_do_no_harm) {
     std::mt19937 random(1);
     int answered = 0;

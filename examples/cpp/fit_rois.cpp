@@ -1,4 +1,4 @@
-// Windows that something else cut out of a movie, fitted where they lie in memory: positions, photons, precision.
+// Fits ROIs that another program has cut out of a movie, without a copy: positions, photons, precision.
 // SPDX-License-Identifier: MIT
 #include <cstdint>
 #include <cstdio>
@@ -7,7 +7,7 @@
 #include <glint/simulate.hpp>
 #include <vector>
 
-/// Stands for a detection: n windows of size x size camera counts, one after the other, each row by row.
+/// Simulates the result of a detection: n ROIs of size x size camera counts, one after the other, each row by row.
 std::vector<std::uint16_t> windows(int n, int size, const glint::Camera& camera) {
     glint::SimulateOptions options;
     options.structure = glint::Structure::random;
@@ -51,7 +51,7 @@ int main() {
         for (std::size_t k = 0; k < 3; ++k)  // parameters: x, y, photons, background
             std::printf("x %.3f +- %.3f px, y %.3f +- %.3f px, %.0f +- %.0f photons\n", fits.theta[0][k],
                         fits.crlb[0][k], fits.theta[1][k], fits.crlb[1][k], fits.theta[2][k], fits.crlb[2][k]);
-        return converged > n / 2 ? 0 : 1;  // a window may have no molecule, or several
+        return converged > n / 2 ? 0 : 1;  // a ROI may contain no molecule, or several
     } catch (const glint::Error& error) {
         std::fprintf(stderr, "%s\n", error.what());
         return 1;

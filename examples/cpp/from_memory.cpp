@@ -1,4 +1,4 @@
-// Frames in memory to localizations: what docs/tutorials/cpp.md explains, step by step.
+// From frames in memory to localizations: the example of docs/tutorials/cpp.md.
 // SPDX-License-Identifier: MIT
 #include <cstdint>
 #include <cstdio>
@@ -9,7 +9,7 @@
 #include <glint/simulate.hpp>
 #include <vector>
 
-/// Camera counts as an acquisition program has them: frames one after the other, each row by row.
+/// Camera counts in the layout of an acquisition program: frame after frame, each row by row.
 struct Acquisition {
     int width, height, frames;
     std::vector<std::uint16_t> counts;  ///< frames * height * width
@@ -24,7 +24,7 @@ glint::Localizations localize(const Acquisition& acquired) {
     std::memcpy(block.bytes.data(), acquired.counts.data(), block.bytes.size());
     const auto movie = glint::memory_movie(std::move(block));
 
-    // 2. The camera: what its data sheet says. The defaults of the struct are no camera's.
+    // 2. The camera: the values of its data sheet. The struct's defaults describe no real camera.
     glint::Camera camera;
     camera.kind = glint::CameraKind::SCMOS;
     camera.offset_adu.scalar = 100;
@@ -37,7 +37,7 @@ glint::Localizations localize(const Acquisition& acquired) {
     options.pixel_size_nm = 100;
     options.warn = [](const std::string& message) { std::fprintf(stderr, "warning: %s\n", message.c_str()); };
 
-    // 4. Detection and fits, on all cores, or on a GPU where that is faster.
+    // 4. Detection and fits, on all cores, or on a GPU if that is faster.
     glint::LocalizeResult result;
     glint::Localizations locs = glint::localize_frames(*movie, camera, options, &result);
     std::printf("%lld spots, %lld localizations, noise check %.2f, on %s\n", (long long)result.spots,
@@ -45,7 +45,7 @@ glint::Localizations localize(const Acquisition& acquired) {
     return locs;
 }
 
-/// Stands for a microscope.
+/// Simulates a microscope.
 Acquisition acquire() {
     glint::SimulateOptions options;
     options.structure = glint::Structure::random;

@@ -1,4 +1,4 @@
-// Movies to finished pictures: whole_run RESULTS MOVIE...; without arguments, a movie that it simulates.
+// From movies to finished pictures: whole_run RESULTS MOVIE...; without arguments it simulates a movie.
 // SPDX-License-Identifier: MIT
 #include <cstdio>
 #include <glint/error.hpp>

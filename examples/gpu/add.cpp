@@ -1,4 +1,4 @@
-// The addition of two arrays on a GPU, by glint::gpu alone.
+// Adds two arrays on a GPU with glint::gpu only.
 // SPDX-License-Identifier: MIT
 #include "add.hpp"
 
@@ -8,7 +8,7 @@
 #include "glint/gpu/device.hpp"
 
 namespace glint {
-std::span<const unsigned char> add_fatbin(int k);  // made by cmake/cuda.cmake
+std::span<const unsigned char> add_fatbin(int k);  // written by cmake/cuda.cmake
 }
 
 namespace example {

@@ -1,4 +1,4 @@
-// One GPU per process: workers share two arrays with their parent, and each adds a slice of them on a GPU of its own.
+// One GPU per process: workers share two arrays with their parent, and each adds a slice of them on another GPU.
 // SPDX-License-Identifier: MIT
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -14,7 +14,7 @@ using namespace example;
 
 namespace {
 
-/// n elements that a process and its later children all see.
+/// n elements in memory that a process shares with its later children.
 template <class T>
 std::span<T> shared_array(std::size_t n) {
     void* memory = mmap(nullptr, n * sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -22,7 +22,7 @@ std::span<T> shared_array(std::size_t n) {
     return {static_cast<T*>(memory), n};
 }
 
-/// Starts a process that does `work` and ends. CUDA does not survive a fork, so that the parent never uses a GPU.
+/// Starts a process that does `work` and ends. CUDA does not survive a fork, so the parent never uses a GPU.
 template <class Work>
 pid_t start(Work work) {
     std::fflush(stdout);  // or the child would print it again
@@ -44,7 +44,7 @@ bool succeeded(pid_t child) {
 }
 
 int run() {
-    // Even counting GPUs is a use of CUDA: a child does it.
+    // Even counting GPUs uses CUDA, so a child counts them.
     constexpr std::size_t most = 256;
     const auto ordinals = shared_array<int>(most);
     const auto count = shared_array<std::size_t>(1);

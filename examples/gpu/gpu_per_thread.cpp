@@ -1,4 +1,4 @@
-// One GPU per thread: each thread adds a slice of two arrays on a GPU and a stream of its own.
+// One GPU per thread: each thread adds a slice of two arrays on another GPU and stream.
 // SPDX-License-Identifier: MIT
 #include <cstdio>
 #include <exception>

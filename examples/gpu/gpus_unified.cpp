@@ -40,7 +40,7 @@ int run() {
         copy(worker.stream, slice, result);
         worker.added.record(worker.stream);
     }
-    // So the host has to wait for the slices itself, before it reads.
+    // So the host must wait for the slices itself before it reads.
     for (const Worker& worker : workers) {
         worker.added.synchronize();
         std::printf("GPU %d, %s, added its slice\n", worker.context.ordinal(), worker.context.name().c_str());

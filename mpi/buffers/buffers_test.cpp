@@ -16,7 +16,7 @@ using mpi::Way;
 
 namespace {
 
-/// More than two pinned pieces of 4 MiB, and not a multiple of one.
+/// More than two pinned pieces of 4 MiB, and not a multiple of a piece.
 constexpr std::size_t many = (std::size_t(9) << 20) / sizeof(float) + 5;
 
 /// Value k of a rank: small integers, so that sums are exact in any order.
@@ -99,7 +99,8 @@ TEST_P(Buffers, go_round_in_a_ring) {
         if (me % 2 == 1) mpi::send(*stream_, mine, right, *all_, 7);
         EXPECT_EQ(downloaded(theirs), downloaded(of_rank<float>(left, n)));
     }
-    // The larger message to the right and the one from the left: all ranks are on this node, and the neighbours on another GPU.
+    // Only messages of the larger size go through GPU memory: one to the right, one from the left. All ranks are on
+    // this node, and the neighbours use another GPU.
     const bool shares = GetParam() == Way::automatic && !all_->direct() && !std::getenv("SIMGPU_NO_PEER");
     EXPECT_EQ(all_->shared_messages(), shares ? 2u : 0u);
 }
@@ -108,7 +109,7 @@ TEST_P(Buffers, leave_no_memory_behind_and_need_little_room) {
     const int me = all_->rank(), other = me ^ 1;
     gpu::Buffer<float> data = of_rank<float>(me, many);
     const std::uint64_t live = context_->statistics().live_bytes;
-    context_->lower_limit(live + (std::uint64_t(1) << 20));  // no room for memory that both open: through the host
+    context_->lower_limit(live + (std::uint64_t(1) << 20));  // no room for shared memory: messages go through the host
     me % 2 == 0 ? mpi::send(*stream_, data, other, *all_) : mpi::receive(*stream_, data, other, *all_);
     EXPECT_EQ(all_->shared_messages(), 0u);
     EXPECT_EQ(context_->statistics().live_bytes, live);
@@ -173,7 +174,7 @@ TEST_P(Buffers, errors_name_the_ranks_and_the_sizes) {
         const std::string words = error.what();
         EXPECT_NE(words.find("rank 0 sends 10 elements, where rank 1 receives 9"), std::string::npos) << words;
     }
-    // Nothing of the refused message is left in transit: the next one arrives unchanged.
+    // No part of the refused message is left in transit: the next message arrives unchanged.
     all_->rank() == 0 ? mpi::send(*stream_, data, 1, *all_) : mpi::receive(*stream_, data, 0, *all_);
     EXPECT_EQ(downloaded(data), downloaded(of_rank<float>(0, 10)));
 }

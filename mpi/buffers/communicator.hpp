@@ -24,11 +24,11 @@ struct CommunicatorState {
     static constexpr std::size_t piece_bytes = std::size_t(4) << 20;
 
     MPI_Comm own = MPI_COMM_NULL;      // for data and sizes
-    MPI_Comm answers = MPI_COMM_NULL;  // for the receivers' sizes, which must not be taken for data
+    MPI_Comm answers = MPI_COMM_NULL;  // for the receivers' sizes, which must not be mistaken for data
     int rank = 0, size = 1;
     bool direct = false;
-    std::vector<bool> shares;           // whether messages with that rank may go through memory of a GPU
-    std::uint64_t shared_messages = 0;  // that did
+    std::vector<bool> shares;           // by rank: whether messages with it may go through memory of a GPU
+    std::uint64_t shared_messages = 0;  // number of messages that went through memory of a GPU
 
   private:
     std::shared_ptr<gpu::detail::ContextState> context_;

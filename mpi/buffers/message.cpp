@@ -1,8 +1,8 @@
 // Messages through two pieces of GPU memory that sender and receiver have opened.
 //
-// A message begins with its size and an offer of such memory, and the receiver's answer: its size, and whether it could open the
-// memory. Only then are data sent. The memory lives for one message: there is no order in which communicators, contexts
-// and the peers' processes would have to end.
+// The sender sends the size of the message and offers memory. The receiver answers with its own size, and whether it
+// could open the memory. Only then are data sent. The memory lives for one message, so communicators, contexts and the
+// peers' processes may end in any order.
 // SPDX-License-Identifier: MIT
 #include "mpi/buffers/message.hpp"
 
@@ -11,8 +11,8 @@
 namespace glint::mpi::detail {
 namespace {
 
-// Below it, opening the memory takes longer than copies.
-constexpr std::size_t least_shared_bytes = std::size_t(1) << 20;
+// For smaller messages, opening the memory takes longer than copying through the host.
+constexpr std::size_t min_shared_bytes = std::size_t(1) << 20;
 
 /// Calls copy(k, bytes in the shared memory, bytes in the data, number) for each piece.
 template <class Copy>
@@ -26,7 +26,7 @@ std::size_t each_shared(const Piece& data, const Copy& copy) {
 
 }  // namespace
 
-/// A piece is filled again when the receiver has emptied it; at the end the receiver has closed the memory.
+/// Fills a piece again when the receiver has emptied it. Returns when the receiver has closed the memory.
 void send_shared(const Message& message, gpu::ExportedMemory& memory) {
     char emptied = 0;
     const auto wait = [&] { message.receive(&emptied, 1, message.state.answers); };
@@ -56,7 +56,7 @@ void receive_shared(const Message& message, std::optional<gpu::ImportedMemory>& 
 }
 
 std::optional<gpu::ExportedMemory> memory_for(const Message& message) {
-    const bool pays = message.data.count * message.data.element_bytes >= least_shared_bytes;
+    const bool pays = message.data.count * message.data.element_bytes >= min_shared_bytes;
     if (pays && message.state.shares[std::size_t(message.rank)]) try {
             return gpu::ExportedMemory(message.stream, shared_bytes);
         } catch (const gpu::DeviceLost&) {

@@ -1,4 +1,4 @@
-// A message from one rank to another: its offer, its answer, and its way through memory of a GPU that both have opened.
+// A message between two ranks through GPU memory that both have opened: the offer, the answer and the transfer.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace glint::mpi::detail {
 
-/// What comes before the data, and what is answered.
+/// Sent before the data; the receiver replies with an Answer.
 struct Offer {
     std::uint64_t count = 0, shared_bytes = 0;  // 0: no memory is offered
     gpu::IpcHandle handle;
@@ -18,7 +18,7 @@ struct Answer {
     std::uint64_t count = 0, opened = 0;
 };
 
-/// A message between two ranks: where it is, and with whom.
+/// One side of a message: its data and stream, and the other rank.
 struct Message {
     const gpu::Stream& stream;
     const Piece& data;
@@ -36,9 +36,10 @@ struct Message {
 /// Two pieces, filled in turn.
 constexpr std::size_t shared_bytes = 2 * CommunicatorState::piece_bytes;
 
-/// The sender's: memory for the message; none where it does not pay, or where the driver or the limit refuses.
+/// For the sender. Returns memory for the message; nullopt if copies through the host are faster, or if the driver or
+/// the memory limit refuses.
 std::optional<gpu::ExportedMemory> memory_for(const Message& message);
-/// The receiver's: the memory that it was offered; none if there is none, it cannot be opened, or the sizes differ.
+/// For the receiver. Returns the offered memory; nullopt if none was offered, it cannot be opened, or the sizes differ.
 std::optional<gpu::ImportedMemory> opened(const Message& message, const Offer& offer);
 
 /// The receiver has closed the memory when send_shared() returns.

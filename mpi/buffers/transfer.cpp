@@ -1,5 +1,7 @@
-// Transfers of buffers: direct, with the GPU's address given to MPI; staged through two pinned pieces in turn; or through memory
-// of a GPU that sender and receiver have opened (message.cpp).
+// Transfers of buffers, in one of three ways:
+// - direct: MPI gets the GPU's address;
+// - staged: through two pinned pieces in turn;
+// - shared: through GPU memory that sender and receiver have opened (message.cpp).
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <climits>
@@ -22,7 +24,7 @@ using Call = std::function<void(void* at, int count)>;
 
 void* as_pointer(std::uint64_t address) { return reinterpret_cast<void*>(address); }
 
-/// The address for MPI; waits first for all work in the stream, which MPI does not know.
+/// Returns the address for MPI. First waits for all work in the stream, because MPI does not wait for streams.
 void* address_of(const gpu::Stream& stream, const Piece& piece, Flow flow) {
     const std::uint64_t address = gpu::detail::use(piece.memory, stream, flow != Flow::out) + piece.offset;
     stream.synchronize();
@@ -32,7 +34,7 @@ void* address_of(const gpu::Stream& stream, const Piece& piece, Flow flow) {
 void each_direct(const gpu::Stream& stream, const Piece& piece, Flow flow, const Call& call) {
     auto* const begin = static_cast<std::byte*>(address_of(stream, piece, flow));
     const gpu::detail::Current current(
-        stream.context().state());  // CUDA-aware MPI takes the address to be of the current context
+        stream.context().state());  // CUDA-aware MPI assumes that the address belongs to the current context
     const std::size_t most = std::size_t(INT_MAX) / piece.element_bytes;
     for (std::size_t done = 0; done < piece.count || piece.count == 0;) {
         const std::size_t count = std::min(most, piece.count - done);
@@ -42,7 +44,7 @@ void each_direct(const gpu::Stream& stream, const Piece& piece, Flow flow, const
     }
 }
 
-/// Synchronises a stream when the scope ends, also by an exception: the next message reuses the pinned pieces.
+/// Synchronises a stream when the scope ends, even by an exception, because the next message reuses the pinned pieces.
 class SynchronizeAtExit {
   public:
     explicit SynchronizeAtExit(const gpu::Stream& stream) : stream_(stream) {}
@@ -118,8 +120,8 @@ class Element {
     MPI_Datatype type_ = MPI_DATATYPE_NULL;
 };
 
-/// Compares the sizes on both sides before any data is sent: MPI itself would report a mismatch to the receiver only,
-/// and for one piece of the message.
+/// Compares the sizes on both sides before any data is sent. MPI would report a mismatch to the receiver only, and only
+/// for one piece of the message.
 void require_equal(const CommunicatorState& state, int from_rank, std::uint64_t sent, int to_rank,
                    std::uint64_t wanted) {
     if (sent == wanted) return;
@@ -192,7 +194,7 @@ void gather_direct(const gpu::Stream& stream, const Piece& from, const Piece* to
                 "MPI_Gather");
 }
 
-/// In rounds, each of which takes so many elements of every rank that all of them fit into one pinned piece.
+/// Gathers in rounds: each transfers as many elements per rank as fit into one pinned piece for all ranks.
 void gather_staged(const gpu::Stream& stream, const Piece& from, const Piece* to, int root, CommunicatorState& state) {
     std::byte* const sent = state.pinned(stream.context());
     std::byte* const all = sent + CommunicatorState::piece_bytes;

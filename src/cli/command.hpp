@@ -1,4 +1,4 @@
-// What a subcommand is: one file each, `add_NAME` declares its flags, `run` does its work.
+// The subcommands. Each has its own file: `add_NAME` declares its flags, `run` does its work.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,12 +10,13 @@
 
 namespace glint::cli {
 
-/// A subcommand that was added to the program. `run` is called when the command line names it; it throws
-/// glint's errors (main.cpp turns them into exit codes) and returns the exit code otherwise.
+/// A subcommand of the program. `run` is called if the command line names it. It returns the exit code, and throws
+/// glint's errors, which main.cpp turns into exit codes.
 struct Command {
     CLI::App* app = nullptr;
     std::function<int()> run;
-    /// Receives the words after `--`, another program's command line, unchanged; null: `--` has no special meaning.
+    /// Receives the words after `--`, the command line of another program, unchanged. If null, `--` has no special
+    /// meaning.
     std::shared_ptr<std::vector<std::string>> program = nullptr;
 };
 
@@ -41,12 +42,13 @@ Command add_jobs(CLI::App& program);
 Command add_top(CLI::App& program);
 Command add_doctor(CLI::App& program);
 Command add_completion(CLI::App& program);
-/// Becomes a warm worker (gpu-sharing.md) with the socket that a command with `--gpu-worker auto` has left to it.
+/// Becomes a warm worker (gpu-sharing.md), which inherits its socket from a command with `--gpu-worker auto`.
 Command add_gpu_worker(CLI::App& program);
-/// `glint help --man COMMAND ...`: prints the manual page on stdout; without words that of the program. Returns the exit code.
+/// `glint help --man COMMAND ...`: prints the manual page of the command, or of the program if `words` is empty, on
+/// stdout. Returns the exit code.
 int print_manual_page(CLI::App& program, const std::vector<std::string>& words);
 
-/// docs/reference/command_line.md, "Exit codes".
+/// Described in docs/reference/command_line.md, "Exit codes".
 enum ExitCode : int {
     exit_ok = 0,
     exit_internal = 1,

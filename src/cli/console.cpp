@@ -70,7 +70,7 @@ OnWait Console::waiter() {
         last_waited_ = now;
         constexpr double gib = 1 << 30;
         const std::string words =
-            fmt::format("waiting for a GPU: {}, {:.1f} GiB free of {:.1f} GiB needed (glint top shows who has it)",
+            fmt::format("waiting for a GPU: {}, {:.1f} GiB free of {:.1f} GiB needed (glint top shows who uses it)",
                         clock_text(elapsed_s), double(available_bytes) / gib, double(required_bytes) / gib);
         if (!terminal_) return tell("{}\n", words);
         tell("\r\033[K{}", words.substr(0, std::size_t(terminal_width() - 1)));
@@ -159,7 +159,7 @@ void Console::erase_bar() {
 }
 
 void print_json(const nlohmann::ordered_json& value) {
-    // A file name may hold bytes that are not UTF-8, which JSON cannot represent: they are replaced.
+    // A file name may contain bytes that are not UTF-8, which JSON cannot represent: they are replaced.
     put("{}\n", value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 

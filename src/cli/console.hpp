@@ -18,33 +18,33 @@
 
 namespace glint::cli {
 
-/// Flags of every subcommand.
+/// The flags of all subcommands.
 struct ConsoleFlags {
     bool json = false;   ///< results as JSON
     bool quiet = false;  ///< no notices, no progress; warnings and errors remain
 };
 void add_console_flags(CLI::App& app, ConsoleFlags& flags);
 
-/// Writes messages to stderr. On a terminal progress is one bar that is redrawn; otherwise a line now and
-/// then. Thread-safe.
+/// Writes messages to stderr. On a terminal, progress is a bar that is redrawn; otherwise it is a line from time to
+/// time. Thread-safe.
 class Console {
   public:
     using Reword = std::function<std::string(const std::string&)>;
-    /// `reword`, if there is one, gets every warning before it is written.
+    /// `reword`, if given, can change the text of every warning.
     explicit Console(const ConsoleFlags& flags, Reword reword = {});
     ~Console();
 
     void notice(const std::string& text);   ///< one line, unless --quiet
     void warn(const std::string& message);  ///< `glint: warning: ...`
-    void say(const std::string& text);      ///< one line that was asked for, --quiet or not
-    Warn warner();                          ///< `warn` as the library wants it
+    void say(const std::string& text);      ///< one line that the user has asked for, even with --quiet
+    Warn warner();                          ///< `warn` as a callback of the library
 
-    /// Progress of `title` in `unit` ("frames"); the first call gives what was done before.
+    /// Returns a callback that shows progress of `title` in `unit` ("frames"). Its first call gives earlier progress.
     Progress progress(std::string title, std::string unit);
-    /// Announces that a GPU is waited for: Callbacks::on_wait.
+    /// Returns a callback that reports a wait for a GPU, for Callbacks::on_wait.
     OnWait waiter();
     void end_progress();
-    RunMessages messages();  ///< notices, warnings and progress; the console must outlive them
+    RunMessages messages();  ///< callbacks for notices, warnings and progress; the console must outlive them
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -62,10 +62,10 @@ class Console {
     std::mutex mutex_;
 };
 
-/// Results: one JSON value on stdout.
+/// Prints results as one JSON value on stdout.
 void print_json(const nlohmann::ordered_json& value);
 
-/// Results as "name  value" lines on stdout, aligned.
+/// Prints results as aligned "name  value" lines on stdout.
 class Summary {
   public:
     Summary& add(std::string name, std::string value);
@@ -75,7 +75,7 @@ class Summary {
     std::vector<std::pair<std::string, std::string>> lines_;
 };
 
-/// 75 s as "1:15", 4000 s as "1:06:40".
+/// Returns "1:15" for 75 s, and "1:06:40" for 4000 s.
 std::string clock_text(double seconds);
 
 }  // namespace glint::cli

@@ -1,4 +1,4 @@
-// FitInfo to JSON and back, field by field.
+// Converts FitInfo to JSON and back, field by field.
 // SPDX-License-Identifier: MIT
 #include "cli/info_json.hpp"
 

@@ -1,4 +1,4 @@
-// Writes to stdout and stderr, also where these are closed or full.
+// Writes to stdout and stderr, even if these are closed or full.
 // SPDX-License-Identifier: MIT
 #include "cli/print.hpp"
 
@@ -19,7 +19,7 @@ namespace {
 bool some_result = false;
 int result_error = 0;  // errno of the first result that could not be written
 
-/// 0, or errno.
+/// Returns 0, or errno.
 int write_all(int descriptor, std::string_view text) {
     while (!text.empty()) {
         const ssize_t written = ::write(descriptor, text.data(), text.size());
@@ -30,13 +30,13 @@ int write_all(int descriptor, std::string_view text) {
     return 0;
 }
 
-/// Some file systems, mostly network ones, report a full disk only when the file is closed.
+/// Returns the error of closing a copy of the descriptor: some file systems report a full disk only at the close.
 int error_at_close(int descriptor) {
     const int copy = ::dup(descriptor);
     return copy >= 0 && ::close(copy) != 0 ? errno : 0;
 }
 
-/// Unlike SIG_IGN a handler is not inherited by the programs that this one starts.
+/// Makes the write fail. Unlike SIG_IGN, a handler is not inherited by programs that this one starts.
 void fail_the_write(int) {}
 
 }  // namespace
@@ -44,8 +44,9 @@ void fail_the_write(int) {}
 void prepare_streams() {
     for (int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
         if (::fcntl(descriptor, F_GETFD) >= 0) continue;
-        const int mode = descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY;  // the usual use fails, as if it were closed
-        if (::open("/dev/null", mode | O_CLOEXEC) != descriptor) return;    // without /dev/null: nothing can be done
+        const int mode =
+            descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY;  // reading or writing fails, as if it were closed
+        if (::open("/dev/null", mode | O_CLOEXEC) != descriptor) return;  // without /dev/null there is no remedy
     }
     for (int signal : {SIGPIPE, SIGXFSZ}) {
         struct sigaction action {};
@@ -63,11 +64,11 @@ void put_text(std::string_view text) {
 
 void require_results() {
     if (some_result && result_error == 0) result_error = error_at_close(STDOUT_FILENO);
-    if (result_error == 0 || result_error == EPIPE) return;  // a reader that has seen enough, as `head`, is no error
+    if (result_error == 0 || result_error == EPIPE) return;  // a reader that has ended, such as `head`, is no error
     throw OutputError(fmt::format("the result could not be written to stdout: {}", std::strerror(result_error)));
 }
 
-// Results are data and may look like an option, as a condition with `z` does. Only messages for people are spelled.
+// Rewords only messages. Results are data, which may look like an option, for example a condition with `z`.
 void tell_text(std::string_view text) { write_all(STDERR_FILENO, in_flags(text)); }
 
 }  // namespace glint::cli

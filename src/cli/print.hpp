@@ -1,4 +1,4 @@
-// Output of the program: results on stdout, where a failed write is an error; all else on stderr, where it is not.
+// Output of the program: results on stdout and messages on stderr. A failed write of a result is an error.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,9 +13,9 @@ namespace glint::cli {
 
 using gpu::printable;
 
-/// Call it first in main. Opens /dev/null where descriptor 0, 1 or 2 is closed, so that no file that is opened later
-/// gets that number and with it the messages; results for a closed stdout still fail. A write to a pipe without a
-/// reader (SIGPIPE), or beyond a file size limit (SIGXFSZ), fails that write instead of ending glint.
+/// Call it first in main. Opens /dev/null for each of the descriptors 0, 1 and 2 that is closed. Otherwise a file that
+/// is opened later could get that number, and the messages. Results for a closed stdout still fail. A write to a pipe
+/// without a reader (SIGPIPE), or beyond a file size limit (SIGXFSZ), fails instead of ending glint.
 void prepare_streams();
 
 /// Writes to stdout immediately. Records a failure for require_results(), and continues.

@@ -1,4 +1,4 @@
-// The signal handlers. They do only what is async-signal-safe: set a lock-free flag, write, or exit.
+// The signal handlers. They are async-signal-safe: they only set a lock-free flag, write, or exit.
 // SPDX-License-Identifier: MIT
 #include "cli/process.hpp"
 
@@ -29,7 +29,7 @@ void on_signal(int number) {
         if (number != SIGHUP) _exit(exit_interrupted);
         return;
     }
-    constexpr char text[] = "\nglint: stopping (again: stop immediately)\n";
+    constexpr char text[] = "\nglint: stopping (Ctrl-C again stops immediately)\n";
     say(text, sizeof text - 1);
 }
 
@@ -47,7 +47,7 @@ void handle(int signal, void (*handler)(int)) {
     sigaction(signal, &action, nullptr);
 }
 
-/// Signals that the shell set to be ignored (nohup, the background of a script) stay ignored.
+/// Sets a handler, unless the signal is ignored, as the shell does for nohup and for background commands of a script.
 void handle_unless_ignored(int signal, void (*handler)(int)) {
     struct sigaction action {};
     if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) return;

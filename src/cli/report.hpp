@@ -12,7 +12,7 @@
 
 namespace glint::cli {
 
-/// Whether --json is among the words before `--`; works even where the rest cannot be parsed.
+/// Returns whether --json is among the words before `--`, even if the rest cannot be parsed.
 bool wants_json(int argc, char** argv);
 
 /// How a command failed (docs/reference/command_line.md, "Exit codes").
@@ -21,9 +21,9 @@ struct Failure {
     const char* kind;
     int exit_code;
 };
-/// The message for memory that the system refused, with the remedy.
+/// Returns the message for memory that the system refused, with the remedy.
 std::string why_no_memory();
-/// The same of another process.
+/// The same error in another process.
 class NoMemoryElsewhere : public std::bad_alloc {
   public:
     explicit NoMemoryElsewhere(std::string message) : message_(std::move(message)) {}
@@ -35,17 +35,17 @@ class NoMemoryElsewhere : public std::bad_alloc {
 Failure failure_of(std::exception_ptr thrown);
 nlohmann::ordered_json as_json(const Failure& failure);
 
-/// A line of a list of movies that failed: the movie is named once, also where the message begins with it.
+/// Returns a line of a list of failed movies. Names the movie once, even if the message begins with it.
 std::string line_of_failed(const std::string& movie, const std::string& message);
 
-/// Prints the message on stderr, with `json` on stdout too; returns `code`.
+/// Prints the message on stderr and, with `json`, on stdout. Returns `code`.
 int report(const char* message, const char* kind, int code, bool json);
 
-/// Prints the text for --help or --version on stdout; returns its exit code.
+/// Prints the text for --help or --version on stdout. Returns the exit code.
 int print_help(const CLI::App& program, const CLI::Success& success);
 
-/// Runs `body`, reports what it throws, and returns the exit code (command_line.md). Where a result could not be
-/// written to stdout, it is the exit code of an output that could not be written.
+/// Runs `body`, reports its exceptions, and returns the exit code (command_line.md). If a result could not be written
+/// to stdout, that is an output error.
 int report_errors(const std::function<int()>& body, bool json);
 
 }  // namespace glint::cli

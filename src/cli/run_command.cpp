@@ -63,15 +63,15 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
     return all;
 }
 
-/// Between fork and exec: without memory of its own.
+/// Called between fork and exec, so it allocates no memory.
 void tell_why_not_started(const char* program, int error) {
-    const char* hint =
-        error == ENOENT ? ": the program that its first line names behind #!, or its loader, is missing" : "";
+    const char* hint = error == ENOENT ? ": the interpreter in its first line (#!), or its loader, is missing" : "";
     for (const char* part : {"glint: ", program, ": ", static_cast<const char*>(std::strerror(error)), hint, "\n"})
         if (::write(STDERR_FILENO, part, std::strlen(part)) < 0) return;
 }
 
-/// Stops this process, with SIGTSTP's default action: none in an orphaned process group (one that no shell watches).
+/// Stops this process, with the default action of SIGTSTP. In an orphaned process group, which no shell controls, that
+/// does nothing.
 void stop_too() {
     sigset_t stop;
     ::sigemptyset(&stop);
@@ -81,7 +81,7 @@ void stop_too() {
     ::pthread_sigmask(SIG_BLOCK, &stop, nullptr);
 }
 
-/// Forwards a signal, unless it comes from a terminal: that sends it to the whole group, the command included.
+/// Forwards a signal, unless it comes from a terminal, which sends it to the whole group and so to the command.
 void hand_on(pid_t command, const siginfo_t& signal) {
     const bool from_terminal = signal.si_code == SI_KERNEL && ::getpgid(command) == ::getpgrp();
     if (signal.si_signo != SIGCHLD && !from_terminal) ::kill(command, signal.si_signo);

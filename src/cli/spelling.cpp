@@ -1,4 +1,4 @@
-// A flag for each option that a message may name.
+// The flag for each option that a message may name.
 // SPDX-License-Identifier: MIT
 #include "cli/spelling.hpp"
 
@@ -15,7 +15,7 @@ namespace {
 struct OptionFlag {
     Option option;
     std::string_view words;
-    bool is_quoted = false;  ///< a whole command, which stands between backquotes
+    bool is_quoted = false;  ///< a whole command, printed between backquotes
 };
 
 constexpr OptionFlag option_flags[] = {
@@ -31,6 +31,7 @@ constexpr OptionFlag option_flags[] = {
     {Option::channel, "--channel"},
     {Option::column, "--column"},
     {Option::concat, "--concat"},
+    {Option::depth, "--depth"},
     {Option::doctor_calibrate, "glint doctor --calibrate"},
     {Option::doctor_guide, "glint doctor --guide", true},
     {Option::em_gain, "--em-gain"},
@@ -43,6 +44,7 @@ constexpr OptionFlag option_flags[] = {
     {Option::gain_unit, "--gain-unit"},
     {Option::gpu_memory, "--gpu-memory"},
     {Option::gpu_timeout, "--gpu-timeout"},
+    {Option::immersion_index, "--immersion-index"},
     {Option::keep_defective, "--keep-defective"},
     {Option::keep_failed, "--keep-failed"},
     {Option::lease_gpus, "glint lease --gpus", true},
@@ -50,6 +52,7 @@ constexpr OptionFlag option_flags[] = {
     {Option::light, "--light"},
     {Option::max_iterations, "--max-iterations"},
     {Option::min_neighbors, "--min-neighbors"},
+    {Option::na, "--na"},
     {Option::neighbor_rounds, "--neighbors"},
     {Option::offset, "--offset"},
     {Option::overwrite, "--overwrite"},
@@ -57,6 +60,7 @@ constexpr OptionFlag option_flags[] = {
     {Option::position, "--position"},
     {Option::preview, "--preview"},
     {Option::psf, "--psf"},
+    {Option::psf_channel, "--psf-channel"},
     {Option::psf_misfit, "--psf-misfit"},
     {Option::psf_number, "--psf-number"},
     {Option::radius, "--radius"},
@@ -66,6 +70,7 @@ constexpr OptionFlag option_flags[] = {
     {Option::region, "--region"},
     {Option::resume, "--resume"},
     {Option::roi_size, "--roi"},
+    {Option::sample_index, "--sample-index"},
     {Option::sensor_roi, "--sensor-roi"},
     {Option::sigma, "--sigma"},
     {Option::table_pixel_size, "--pixel-size"},
@@ -73,16 +78,18 @@ constexpr OptionFlag option_flags[] = {
     {Option::threshold, "--threshold"},
     {Option::tile, "--tile"},
     {Option::tolerance, "--tolerance"},
+    {Option::wavelength, "--wavelength"},
     {Option::where, "--where"},
     {Option::written_pixel_size, "--pixel-size"},
     {Option::z, "--z"},
     {Option::z_range, "--z-range"},
     {Option::z_step, "--z-step"},
+    {Option::zernike, "--zernike"},
     {Option::zoom, "--zoom"},
 };
 static_assert(spells_all(option_flags));
 
-/// What is no key of a recipe: flags of other commands, and of this one.
+/// Returns the flag for an option that is no key of a recipe: a flag of another command, or of glint run.
 std::string flag_beside_recipe(Option option, std::string_view value) {
     constexpr std::array<std::pair<Option, const char*>, 5> others{
         {{Option::radius, "glint link --radius"},

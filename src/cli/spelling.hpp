@@ -1,4 +1,4 @@
-// Spells options as the command line's flags, and words of commands that are printed to be pasted into a shell.
+// Converts options in messages to flags of the command line, and quotes words of printed commands for a shell.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,16 +10,16 @@
 
 namespace glint::cli {
 
-/// "--roi 7", "--where \"frame < 9\"".
+/// Returns the flag with its value: "--roi 7", "--where \"frame < 9\"".
 std::string flag_of(Option option, std::string_view value);
 
-/// "give `roi_size=7`" becomes "give --roi 7".
+/// Converts "give `roi_size=7`" to "give --roi 7".
 std::string in_flags(std::string_view message);
 
-/// The same for `glint run`, which names keys of the recipe where it has no flag.
+/// The same for `glint run`. Names the key of the recipe if there is no flag.
 std::string in_words_of_run(const std::string& message);
 
-/// As the shell has to be given it: quoted, unless it is of characters that mean nothing to any shell.
+/// Returns the word for a shell: quoted, unless no character has a special meaning to a shell.
 inline std::string shell_word(std::string_view text) {
     bool is_plain = !text.empty();
     for (const char c : text)
@@ -31,7 +31,7 @@ inline std::string shell_word(std::string_view text) {
     return quoted + "'";
 }
 
-/// The same of a file's name, which no dash makes an option.
+/// The same for a file name. A leading dash does not make it an option.
 inline std::string shell_file(const std::string& path) {
     return shell_word(path.starts_with('-') ? "./" + path : path);
 }

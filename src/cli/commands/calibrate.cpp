@@ -12,6 +12,7 @@
 #include "base/micrometres.hpp"
 #include "cli/command.hpp"
 #include "cli/commands/calibrate_camera.hpp"
+#include "cli/commands/calibrate_psf.hpp"
 #include "cli/console.hpp"
 #include "cli/flags/choices.hpp"
 #include "cli/flags/movie_flags.hpp"
@@ -34,15 +35,19 @@ namespace {
 
 constexpr const char* calibrate_footer = R"(
 Examples:
-  glint calibrate astigmatism beads.tif -o cal.toml --z-step 10nm --pixel-size 100nm --offset 100 --gain 0.5
-  glint calibrate astigmatism beads.tif -o cal.toml --plot cal.png --z-step 25nm --camera camera.toml
+  glint calibrate astigmatism beads.tif -o cal.toml --z-step 10nm --camera camera.toml
+  glint calibrate astigmatism beads.tif -o cal.toml --plot cal.png --z-step 25nm \
+      --pixel-size 100nm --offset 100 --gain 0.5
 
-BEADS: one slice a frame, in equal steps of z. The widths of every bead are fitted freely slice by slice, and the curve
-of Huang et al. (2008) is fitted to their medians, in the largest range of z around the foci in which it shifts z by at
-most 20 nm. A stack that cannot give z is refused with the reason: no beads, a double helix, no astigmatism, widths
-that do not cross, or a lens whose axes are tilted against the pixels.
-Use the result with `glint localize --calibration cal.toml`. Widths, and so z, depend on the window that is fitted: localize
-takes the one of the calibration, which --roi sets here. In crowded movies take a smaller one, such as --roi 9.)";
+BEADS has one slice per frame, in equal steps of z. The widths of every bead are fitted freely in
+each slice. The curve of Huang et al. (2008) is fitted to their medians. It covers the largest range
+of z around the foci in which it shifts z by at most 20 nm. A stack that cannot give z is refused
+with the reason: no beads, a double helix, no astigmatism, widths that do not cross, or a lens whose
+axes are rotated relative to the pixels.
+
+Use the result with `glint localize --calibration cal.toml`. Widths, and so z, depend on the size of
+the fitted window: localize uses that of the calibration, which --roi sets here. In crowded movies
+use a smaller window, such as --roi 9.)";
 
 struct CalibrateFlags {
     std::string beads, out, plot, z_step, z_center, sigma;
@@ -53,21 +58,13 @@ struct CalibrateFlags {
     ConsoleFlags console;
 };
 
-/// A length that may be negative or zero: "-50nm", "0".
-double signed_nm(const std::string& text, const char* what, double pixel_size_nm) {
-    if (text.empty() || text == "0" || text == "0nm") return 0;
-    const bool minus = text.front() == '-';
-    const double nm = to_nm(parse_length(std::string_view(text).substr(minus ? 1 : 0), what), pixel_size_nm);
-    return minus ? -nm : nm;
-}
-
 Length z_step_of(const CalibrateFlags& flags) { return parse_length(flags.z_step, "--z-step", "10nm or 0.01um"); }
 
 CalibrateOptions options_of(const CalibrateFlags& flags, double pixel_size_nm) {
     CalibrateOptions options;
     options.pixel_size_nm = pixel_size_nm;
     options.z_step_nm = to_nm(z_step_of(flags), pixel_size_nm) * (flags.descending ? -1 : 1);
-    options.z_center_nm = signed_nm(flags.z_center, "--z-center", pixel_size_nm);
+    options.z_center_nm = parse_signed_nm(flags.z_center, "--z-center", pixel_size_nm);
     if (!flags.sigma.empty()) options.sigma_nm = to_nm(parse_length(flags.sigma, "--sigma"), pixel_size_nm);
     options.roi_size = flags.roi_size;
     return options;
@@ -106,15 +103,15 @@ void print_result(const Calibration& calibration, const CalibrateFlags& flags) {
         .add("foci at", fmt::format("x {:.4f}, y {:.4f} um; depth {:.4f} um", c.gamma_um, -c.gamma_um, c.d_um))
         .add("z range", fmt::format("{:.3f} to {:.3f} um", c.z_min_um, c.z_max_um));
     if (!trimmed.empty()) summary.add("trimmed", trimmed);
-    summary.add("its zero at", fmt::format("{:.3f} um of the stage", z_middle_um))
-        .add("window", fmt::format("{} px; `localize` will take the same", c.roi_size))
-        .add("curve misses by", fmt::format("{:.4f} um rms; {:.0f} nm of z, at most {:.0f} nm", rms_residual_um,
-                                            calibration.rms_z_bias_nm, calibration.max_z_bias_nm))
+    summary.add("z = 0 at", fmt::format("{:.3f} um of the stage", z_middle_um))
+        .add("window", fmt::format("{} px; `localize` uses the same", c.roi_size))
+        .add("curve error", fmt::format("{:.4f} um rms; {:.0f} nm of z, at most {:.0f} nm", rms_residual_um,
+                                        calibration.rms_z_bias_nm, calibration.max_z_bias_nm))
         .add("written", flags.out)
         .print();
 }
 
-/// Commits both together: a new curve never stands beside the plot of an old one.
+/// Commits both files together, so that a new curve is never beside the plot of an old one.
 void write_with_plot(const Calibration& calibration, const CalibrateFlags& flags, IfExists if_exists) {
     repair_pair(without_link(flags.plot), without_link(flags.out));
     AtomicFile picture(flags.plot, if_exists), curve(flags.out, if_exists);
@@ -125,7 +122,7 @@ void write_with_plot(const Calibration& calibration, const CalibrateFlags& flags
 
 int run(const CalibrateFlags& flags) {
     require_toml(flags.out);
-    z_step_of(flags);  // before a command that repeats it is shown
+    z_step_of(flags);  // checked before an error message repeats it
     const std::unique_ptr<Movie> stack = open_movie(flags.beads, flags.choice);
     const std::string example =
         fmt::format("glint calibrate astigmatism {} -o {} --z-step {}{}", shell_file(flags.beads),
@@ -160,17 +157,18 @@ int run(const CalibrateFlags& flags) {
 
 Command add_calibrate(CLI::App& program) {
     const auto flags = std::make_shared<CalibrateFlags>();
-    CLI::App* group = program.add_subcommand("calibrate", "Calibrations: camera, astigmatism (3D)");
+    CLI::App* group = program.add_subcommand("calibrate", "Calibrates a camera, or measures a PSF (3D)");
     group->require_subcommand(1);
-    CLI::App* app = group->add_subcommand("astigmatism", "Widths over z from a stack of beads");
-    offer_files(app->add_option("beads", flags->beads, "Stack of beads, a slice a frame")->required(),
+    CLI::App* app = group->add_subcommand("astigmatism", "Measures PSF widths over z in a stack of beads");
+    offer_files(app->add_option("beads", flags->beads, "Stack of beads, one slice per frame")->required(),
                 offered_movie_endings());
     offer_files(app->add_option("-o,--output", flags->out, "Calibration to write, .toml")->required(), toml_endings);
-    offer_files(app->add_option("--plot", flags->plot, "Also draw data and curve into this PNG"), {".png"});
-    app->add_option("--z-step", flags->z_step, "Distance of two slices, with unit: 10nm")->required();
-    app->add_flag("--descending", flags->descending, "z falls from slice to slice");
+    offer_files(app->add_option("--plot", flags->plot, "Also draw the data and the curve into this PNG"), {".png"});
+    app->add_option("--z-step", flags->z_step, "Distance between slices, with unit: 10nm")->required();
+    app->add_flag("--descending", flags->descending, "z decreases from slice to slice");
     app->add_option("--z-center", flags->z_center, "z of the middle slice, with unit (default: 0nm)");
-    app->add_option("--sigma", flags->sigma, "Rough width, for finding the beads (default: 1.3px)");
+    app->add_option("--sigma", flags->sigma,
+                    "Approximate PSF width, used to find the beads, with unit (default: 1.3px)");
     app->add_option("--roi,--roi-size", flags->roi_size, "Edge of the fitted window, px (default: from the width)")
         ->check(CLI::Range(min_roi_size, max_roi_size));
     add_movie_flags(*app, flags->choice);
@@ -178,8 +176,13 @@ Command add_calibrate(CLI::App& program) {
     add_overwrite_flag(*app, flags->overwrite);
     add_console_flags(*app, flags->console);
     app->footer(calibrate_footer);
-    const Command camera = add_calibrate_camera(*group);
-    return {group, [flags, camera] { return camera.app->parsed() ? camera.run() : run(*flags); }};
+    const std::vector<Command> others{add_calibrate_camera(*group), add_calibrate_psf(*group),
+                                      add_calibrate_psf_2d(*group)};
+    return {group, [=] {
+                for (const Command& other : others)
+                    if (other.app->parsed()) return other.run();
+                return run(*flags);
+            }};
 }
 
 }  // namespace glint::cli

@@ -1,4 +1,5 @@
-// `glint calibrate camera`: maps of offset, read noise and gain from dark movies, and movies of constant light or ramps.
+// `glint calibrate camera`: maps of offset, read noise and gain, from dark movies and movies of constant light or
+// ramps.
 // SPDX-License-Identifier: MIT
 #include "glint/calibrate_camera.hpp"
 
@@ -26,17 +27,25 @@ namespace {
 
 constexpr const char* calibrate_camera_footer = R"(
 Examples:
-  glint calibrate camera --dark dark.tif --light dim.tif medium.tif bright.tif -o camera.toml --pixel-size 100nm
-  glint calibrate camera --dark dark.tif --ramp ramp.tif -o camera.toml --pixel-size 100nm --plot camera.png
+  glint calibrate camera --dark dark.tif --light dim.tif bright.tif -o camera.toml
+  glint calibrate camera --dark dark.tif --ramp ramp.tif -o camera.toml --pixel-size 100nm \
+      --plot camera.png
   glint calibrate camera --dark dark.tif --gain 0.46 -o camera.toml
   glint calibrate camera --dark dark.tif --light dim.tif bright.tif --em-gain 300 -o emccd.toml
   glint localize movie.tif -o locs.hdf5 --sigma 130nm --camera camera.toml
 
-Dark movies (lens cap on, exposure as in the experiment) give offset and read noise of each pixel. Each movie of --light is one
-level of constant light, each of --ramp one of light that rises or falls slowly; the slope of variance over mean is the inverse
-of the gain. Without light the gain has to be given, here or to localize. Of an EMCCD, --em-gain must be given, unless the movies'
-metadata say it: without, its gain comes out as half that over the EM gain. --plot draws the maps, the bad pixels and variance over
-mean by gnuplot. Writes CAMERA.toml and its maps, CAMERA_maps.hdf5, with the standard error of each.)";
+Dark movies give the offset and read noise of each pixel. Record them with the lens cap on and the
+exposure time of the experiment.
+
+The gain comes from light. Each movie of --light is one level of constant light. Each movie of
+--ramp has light that rises or falls slowly. The slope of variance over mean is the inverse of the
+gain. Without light, give --gain here or to localize.
+
+For an EMCCD, give --em-gain unless the metadata of the movies contain it. Without an EM gain, the
+estimated gain is the true gain divided by twice the EM gain.
+
+Writes CAMERA.toml and its maps, CAMERA_maps.hdf5, with the standard error of each map. --plot draws
+the maps, the bad pixels and variance over mean with gnuplot.)";
 
 struct Flags {
     std::vector<std::string> dark, light, ramp;
@@ -65,8 +74,7 @@ Inputs open_inputs(const Flags& flags, Console& console) {
     for (const auto& [names, movies] : {std::pair(&flags.light, &inputs.light), {&flags.ramp, &inputs.ramps}})
         for (const std::string& name : *names) {
             if (std::count(seen.begin(), seen.end(), name) > 0)
-                throw OptionError(
-                    fmt::format("{} is given twice: each movie of --light and --ramp is light of its own", name));
+                throw OptionError(fmt::format("{} is given twice: give each movie of --light and --ramp once", name));
             seen.push_back(name);
             movies->push_back(open_movie(name));
             note(*movies->back());
@@ -83,17 +91,17 @@ std::vector<Movie*> open_ones(const std::vector<std::unique_ptr<Movie>>& movies)
 void check_flags(const Flags& flags) {
     require_toml(flags.out);
     if (flags.gain && !(flags.light.empty() && flags.ramp.empty()))
-        throw OptionError("--gain is what --light and --ramp measure: give one of them");
+        throw OptionError("--gain cannot be combined with --light or --ramp, which measure it: leave one out");
     if (flags.gain && !(*flags.gain >= 1e-6 && *flags.gain <= 1e6))
         throw OptionError(
             fmt::format("--gain {}: it is in photoelectrons per ADU, 1e-6 to 1e6, as in --gain 0.5", *flags.gain));
     if (flags.em_gain && !(*flags.em_gain >= 1 && *flags.em_gain <= 1e5))
         throw OptionError(
-            fmt::format("--em-gain {}: give the EM gain as the camera's software says it, 1 to 1e5", *flags.em_gain));
-    if (!flags.plot.empty()) check_plot(flags.plot);
+            fmt::format("--em-gain {}: give the EM gain that the camera's software shows, 1 to 1e5", *flags.em_gain));
+    if (!flags.plot.empty()) check_plot(flags.plot, "leave --plot out, or draw with glint.plots.camera() in Python");
 }
 
-/// Without a picture, which is no part of the calibration, there is a warning.
+/// Draws the picture of --plot. If that fails, warns: the calibration is valid without a picture.
 void draw(const CameraCalibration& calibration, const Flags& flags, Console& console, CalibrationFiles& files) {
     std::string failed;
     try {
@@ -106,7 +114,7 @@ void draw(const CameraCalibration& calibration, const Flags& flags, Console& con
         return;
     }
     files.warnings.push_back(
-        fmt::format("gnuplot did not draw {}: {}. The camera is written nevertheless", flags.plot, failed));
+        fmt::format("gnuplot did not draw {}: {}. The calibration itself is complete", flags.plot, failed));
     console.warn(files.warnings.back());
 }
 
@@ -157,20 +165,22 @@ int run(const Flags& flags) {
 
 Command add_calibrate_camera(CLI::App& group) {
     const auto flags = std::make_shared<Flags>();
-    CLI::App* app = group.add_subcommand("camera", "Offset, read noise and gain of every pixel");
-    offer_files(app->add_option("--dark", flags->dark, "Movies without light, one after another")->required(),
+    CLI::App* app = group.add_subcommand("camera", "Measures offset, read noise and gain of every pixel");
+    offer_files(app->add_option("--dark", flags->dark, "Movies without light, in the order of recording")->required(),
                 offered_movie_endings());
-    offer_files(app->add_option("--light", flags->light, "Movies of constant light, a level each"),
+    offer_files(app->add_option("--light", flags->light, "Movies of constant light, one level per movie"),
                 offered_movie_endings());
     offer_files(app->add_option("--ramp", flags->ramp, "Movies of light that rises or falls slowly"),
                 offered_movie_endings());
-    app->add_option("--gain", flags->gain, "Photoelectrons per ADU, where no light was measured");
+    app->add_option("--gain", flags->gain, "Photoelectrons per ADU, if no light was measured");
     app->add_option("--em-gain", flags->em_gain,
-                    "EM gain of all movies: of an EMCCD, whose excess noise doubles the variance");
-    offer_files(app->add_option("-o,--output", flags->out, "Camera to write, .toml; its maps go beside it")->required(),
+                    "EM gain of all movies, for an EMCCD: its excess noise doubles the variance");
+    offer_files(app->add_option("-o,--output", flags->out, "Camera to write, .toml; its maps are written beside it")
+                    ->required(),
                 toml_endings);
-    offer_files(app->add_option("--plot", flags->plot, "Also draw maps and photon transfer curve: .png, .svg or .pdf"),
-                plot_endings);
+    offer_files(
+        app->add_option("--plot", flags->plot, "Also draw the maps and the photon transfer curve: .png, .svg or .pdf"),
+        plot_endings);
     add_pixel_size_flag(*app, flags->pixel_size);
     add_overwrite_flag(*app, flags->overwrite);
     add_console_flags(*app, flags->console);

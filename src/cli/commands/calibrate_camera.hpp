@@ -1,5 +1,4 @@
-// `glint calibrate camera`, a subcommand of `glint calibrate`: what it prints, and the picture of a calibration, drawn
-// by gnuplot.
+// `glint calibrate camera`, a subcommand of `glint calibrate`: its summary, and the picture that gnuplot draws.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,10 +15,10 @@ namespace glint::cli {
 
 Command add_calibrate_camera(CLI::App& group);
 
-/// What was written, and told before.
+/// The files that were written, and the warnings that were printed before.
 struct CalibrationFiles {
-    std::string camera, plot;  ///< plot empty: there is none
-    double pixel_nm = 0;       ///< in the camera's file; 0: unknown
+    std::string camera, plot;  ///< plot is empty if there is none
+    double pixel_nm = 0;       ///< in the camera's file; 0 if unknown
     bool pixel_of_metadata = false;
     std::vector<std::string> warnings;
 };
@@ -28,13 +27,18 @@ void print_calibration(const CameraCalibration& calibration, const CalibrationFi
 
 inline const std::vector<std::string> plot_endings{".png", ".svg", ".pdf"};
 
-/// Throws OptionError for another ending, and where gnuplot is not installed.
-void check_plot(const std::filesystem::path& picture);
+/// Throws OptionError if the file has another ending, or if gnuplot is not installed. `instead`: what else can draw it.
+void check_plot(const std::filesystem::path& picture, const std::string& instead);
 
-/// gnuplot's commands and the data that they show; maps are means over squares where they are large.
+/// Draws a script that begins with script_of_plot(name, ...). Returns why there is no picture; empty if it was drawn.
+/// Throws Cancelled after a stop, and OutputError.
+std::string draw_script(const std::string& script, const std::string& name, const std::filesystem::path& picture,
+                        IfExists if_exists, const StopFlag& stop);
+
+/// Returns gnuplot's commands and the data that they show. Large maps are averaged over squares.
 std::string calibration_script(const CameraCalibration& calibration);
 
-/// Returns why there is no picture; empty where it was drawn. Throws Cancelled after a stop, OutputError.
+/// Returns why there is no picture; empty if it was drawn. Throws Cancelled after a stop, and OutputError.
 std::string plot_calibration(const CameraCalibration& calibration, const std::filesystem::path& picture,
                              IfExists if_exists, const StopFlag& stop);
 

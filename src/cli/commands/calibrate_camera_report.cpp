@@ -13,17 +13,18 @@
 namespace glint::cli {
 namespace {
 
-/// Of a relative error that falls as one over the root of the number of frames.
+/// Describes a relative error, which is inversely proportional to the square root of the number of frames.
 std::string frames_for_one_percent(double relative_error) {
     const double factor = std::pow(relative_error / 0.01, 2);
     return factor <= 1
                ? fmt::format("known to {:.2g} %", 100 * relative_error)
-               : fmt::format("known to {:.2g} %; 1 % takes {:.3g} times as many frames", 100 * relative_error, factor);
+               : fmt::format("known to {:.2g} %; 1 % needs {:.3g} times as many frames", 100 * relative_error, factor);
 }
 
 std::string widened(double factor) {
-    return factor > 1 ? fmt::format("; the gain's error is {:.3g} times as large for misfits that pixels share", factor)
-                      : "";
+    return factor > 1
+               ? fmt::format("; the error of the gain is multiplied by {:.3g}, for misfits that pixels share", factor)
+               : "";
 }
 
 }  // namespace
@@ -76,7 +77,7 @@ void print_calibration(const CameraCalibration& c, const CalibrationFiles& files
     summary.add("dark", fmt::format("{} frames of {}x{} px", with_commas(c.dark_frames), c.width, c.height))
         .add("offset", fmt::format("{:.2f} ADU (median)", offset));
     const std::string known =
-        fmt::format("; a pixel's is known to {:.2g} %", 100 / std::sqrt(2 * double(c.dark_frames - 1)));
+        fmt::format("; known to {:.2g} % for one pixel", 100 / std::sqrt(2 * double(c.dark_frames - 1)));
     if (c.sensor_gain > 0)
         summary.add("read noise", fmt::format("{:.3f} e- rms (median){}", std::sqrt(variance) * c.sensor_gain, known));
     else
@@ -89,24 +90,25 @@ void print_calibration(const CameraCalibration& c, const CalibrationFiles& files
     if (!c.levels.empty()) {
         summary.add("gain", fmt::format("{:.5f} +- {:.5f} e-/ADU, of the sensor", c.sensor_gain, c.sensor_gain_error))
             .add("", c.em_gain > 1
-                         ? fmt::format("before an EM gain of {:g}, whose excess noise doubles the variance", c.em_gain)
-                         : "of a camera without EM gain; of one with, give --em-gain")
+                         ? fmt::format("before an EM gain of {:g}; the excess noise doubles the variance", c.em_gain)
+                         : "of a camera without EM gain; for an EMCCD, give --em-gain")
             .add("", frames_for_one_percent(c.sensor_gain_error / c.sensor_gain))
             .add("a pixel's gain", frames_for_one_percent(c.pixel_gain_error))
-            .add("spread of gains", fmt::format("{:.2g} %; {} pixels have a gain of their own, the others the sensor's",
-                                                100 * c.gain_spread, with_commas(c.own_gains)));
+            .add("spread of gains",
+                 fmt::format("{:.2g} %; {} pixels have their own gain, the others that of the sensor",
+                             100 * c.gain_spread, with_commas(c.own_gains)));
         summary.add("reduced chi2",
                     c.chi2.empty()
-                        ? "unknown: two levels of light and more tell whether the line fits"
+                        ? "unknown: at least two levels of light are needed to test the line"
                         : fmt::format("{:.3f} of the line, mean of all pixels", c.mean_chi2) + widened(c.error_factor));
     }
-    summary.add("bad pixels", fmt::format("{} hot, {} dead, {} noisy; of good ones {:.2g} are expected among them",
+    summary.add("bad pixels", fmt::format("{} hot, {} dead, {} noisy; expected false alarms: {:.2g}",
                                           with_commas(c.count(PixelFault::hot)), with_commas(c.count(PixelFault::dead)),
                                           with_commas(c.count(PixelFault::noisy)), c.expected_false_alarms));
     if (files.pixel_of_metadata)
-        summary.add("pixel size", fmt::format("{:g} nm, of the dark movie's metadata", files.pixel_nm));
+        summary.add("pixel size", fmt::format("{:g} nm, from the metadata of the dark movie", files.pixel_nm));
     if (c.saturated > 0)
-        summary.add("saturated", fmt::format("{} pixels of a level, left out", with_commas(c.saturated)));
+        summary.add("saturated", fmt::format("{} pixels of a level are left out", with_commas(c.saturated)));
     summary
         .add("written", fmt::format("{}, {}{}", files.camera, maps_of_camera(files.camera).string(),
                                     files.plot.empty() ? "" : ", " + files.plot))

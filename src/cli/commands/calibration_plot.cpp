@@ -1,4 +1,4 @@
-// Writes gnuplot's script into a folder of its own, and what gnuplot makes of it under the picture's name.
+// Writes gnuplot's script into a temporary folder, and gnuplot's result to the picture's path.
 // SPDX-License-Identifier: MIT
 #include "cli/commands/calibrate_camera.hpp"
 
@@ -23,21 +23,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int most_map_edge = 256;              // of a map in the picture
-constexpr std::size_t most_bad_pixels = 20000;  // marks; more would be one colour
+constexpr int max_map_edge = 256;              // of a map in the picture
+constexpr std::size_t max_bad_pixels = 20000;  // marks; more would cover the whole picture
 constexpr const char* fault_names[] = {"", "hot", "dead", "noisy"};
 constexpr const char* fault_colors[] = {"", "#d62728", "#1f77b4", "#ff7f0e"};
 
-/// A map as its picture shows it: means over squares of `edge` pixels, good ones where there are any.
+/// A map as its picture shows it: means over squares of `edge` pixels. Bad pixels count only if a square has no good
+/// one.
 struct Panel {
     const char *name, *title;
     std::vector<double> values;
-    double low = 0, high = 0;  ///< of the colours: all but a hundredth at either end
+    double low = 0, high = 0;  ///< range of the colours: 1st to 99th percentile
 };
 
-int square_edge(const CameraCalibration& c) {
-    return (std::max(c.width, c.height) + most_map_edge - 1) / most_map_edge;
-}
+int square_edge(const CameraCalibration& c) { return (std::max(c.width, c.height) + max_map_edge - 1) / max_map_edge; }
 int squares(int pixels, int edge) { return (pixels + edge - 1) / edge; }
 
 template <class Value>
@@ -78,7 +77,7 @@ std::string data_of(const CameraCalibration& c, const Panel& panel) {
     return text + "END\n";
 }
 
-/// 1, 2 or 5 times a power of ten, such that the longer edge has at most six ticks.
+/// Returns 1, 2 or 5 times a power of ten, such that the longer edge has at most six ticks.
 int tick_step(const CameraCalibration& c) {
     const int edge = std::max(c.width, c.height);
     int step = 1;
@@ -105,7 +104,7 @@ std::string plot_of_faults(const CameraCalibration& c) {
         const std::int64_t count = c.count(fault);
         if (count == 0) continue;
         const int kind = int(fault);
-        const std::size_t every = std::size_t(count) / most_bad_pixels + 1;
+        const std::size_t every = std::size_t(count) / max_bad_pixels + 1;
         data += fmt::format("${} << END\n", fault_names[kind]);
         std::size_t seen = 0;
         for (std::size_t k = 0; k < c.faults.size(); ++k)
@@ -122,7 +121,7 @@ std::string plot_of_faults(const CameraCalibration& c) {
     return data + map_axes(c, title) + "set key below\n" + plot + "\n";
 }
 
-/// Means and variances of the sample in all levels, good pixels or bad ones.
+/// Returns means and variances of the sampled pixels in all levels, for the good or the bad pixels.
 std::string sample_data(const CameraCalibration& c, const char* name, bool good) {
     std::string text = fmt::format("${} << END\n", name);
     for (const LightLevel& level : c.levels)
@@ -157,12 +156,12 @@ std::string plot_of_transfer(const CameraCalibration& c) {
                       c.sensor_readvar_adu2, c.sensor_gain / c.gain_per_slope());
 }
 
-/// A new folder that goes with this object.
+/// A temporary folder, removed by the destructor.
 class ScratchFolder {
   public:
     ScratchFolder() : path_((fs::temp_directory_path() / "glint-plot-XXXXXX").string()) {
         if (!::mkdtemp(path_.data()))
-            throw OutputError(fmt::format("{}: no folder can be made there: {}", path_, std::strerror(errno)));
+            throw OutputError(fmt::format("cannot create the folder {}: {}", path_, std::strerror(errno)));
     }
     ~ScratchFolder() {
         std::error_code none;
@@ -178,15 +177,14 @@ class ScratchFolder {
 
 }  // namespace
 
-void check_plot(const fs::path& picture) {
+void check_plot(const fs::path& picture, const std::string& instead) {
     const std::string ending = lower_extension(picture);
     if (std::find(plot_endings.begin(), plot_endings.end(), ending) == plot_endings.end())
         throw OptionError(fmt::format("--plot {}: give a name that ends in .png, .svg or .pdf", picture.string()));
     if (find_gnuplot().empty())
         throw OptionError(
-            fmt::format("--plot {}: gnuplot, which draws it, is not installed (Debian: apt install gnuplot-nox): leave "
-                        "--plot out, or draw with glint.plots.camera() in Python",
-                        picture.string()));
+            fmt::format("--plot {}: gnuplot is not installed (Debian: apt install gnuplot-nox). Install it, {}",
+                        picture.string(), instead));
 }
 
 std::string calibration_script(const CameraCalibration& c) {
@@ -204,15 +202,16 @@ std::string calibration_script(const CameraCalibration& c) {
     return text + "unset multiplot\n";
 }
 
-std::string plot_calibration(const CameraCalibration& calibration, const fs::path& picture, IfExists if_exists,
-                             const StopFlag& stop) {
+std::string draw_script(const std::string& script, const std::string& name, const fs::path& picture, IfExists if_exists,
+                        const StopFlag& stop) {
     const ScratchFolder folder;
-    const std::string format = lower_extension(picture).substr(1), drawn = "camera." + format;
-    std::ofstream script(folder.path() / "camera.gp");
-    script << calibration_script(calibration);
-    script.close();
-    if (!script) return fmt::format("its data could not be written to {}: is the disk full?", folder.path().string());
-    std::string failed = draw_plot(find_gnuplot(), folder.path(), "camera.gp", drawn, format, stop);
+    const std::string format = lower_extension(picture).substr(1), drawn = name + "." + format,
+                      file_name = name + ".gp";
+    std::ofstream out(folder.path() / file_name);
+    out << script;
+    out.close();
+    if (!out) return fmt::format("its data could not be written to {}: is the disk full?", folder.path().string());
+    std::string failed = draw_plot(find_gnuplot(), folder.path(), file_name, drawn, format, stop);
     if (!failed.empty()) return failed;
     std::ifstream in(folder.path() / drawn, std::ios::binary);
     const std::string bytes(std::istreambuf_iterator<char>(in), {});
@@ -220,6 +219,11 @@ std::string plot_calibration(const CameraCalibration& calibration, const fs::pat
     file.write(bytes);
     file.commit();
     return "";
+}
+
+std::string plot_calibration(const CameraCalibration& calibration, const fs::path& picture, IfExists if_exists,
+                             const StopFlag& stop) {
+    return draw_script(calibration_script(calibration), "camera", picture, if_exists, stop);
 }
 
 }  // namespace glint::cli

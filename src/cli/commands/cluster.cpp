@@ -1,4 +1,4 @@
-// `glint cluster`: clusters of localizations by DBSCAN, and distances of nearest neighbours.
+// `glint cluster`: finds clusters of localizations by DBSCAN, and distances of nearest neighbours.
 // SPDX-License-Identifier: MIT
 #include "glint/cluster.hpp"
 
@@ -34,12 +34,14 @@ Examples:
   glint cluster locs.hdf5 -o clustered.hdf5 --radius 20nm --centers clusters.csv --drop-rest
   glint cluster locs_3d.hdf5 -o clustered.hdf5 --radius 20nm --axial-radius 50nm
 
-DBSCAN (Ester et al. 1996). A localization with --min-neighbors within --radius, itself counted, is a core; cores within the
-radius of each other are one cluster, with all that is within the radius of one of its cores. As scikit-learn's DBSCAN, of which
---min-neighbors is min_samples, to the number of each cluster.
+Clusters by DBSCAN (Ester et al. 1996). A core is a localization with at least --min-neighbors
+localizations within --radius, itself included. Cores within the radius of each other form one
+cluster, with all localizations within the radius of one of its cores. The results are those of
+DBSCAN in scikit-learn, including the number of each cluster; --min-neighbors is its min_samples.
 
-The table gets a column `group`, the number of the cluster from 0, -1 for localizations of none. Nearest neighbours are in
-x and y; "by chance": what the median between centres were, of as many random points in the field.)";
+The table gets a column `group`: the number of the cluster from 0, or -1 for localizations outside
+all clusters. Nearest neighbours are in x and y. "by chance" is the median distance to the nearest
+neighbour among as many random points in the field as there are centres.)";
 
 struct ClusterFlags {
     std::string locs, out, centers, pixel_size, radius, axial_radius;
@@ -53,7 +55,7 @@ std::string text(double nm) { return std::isnan(nm) ? "-" : fmt::format("{:.1f} 
 
 constexpr std::string_view columns_of_clusters[] = {"x", "y", "z"};
 
-/// A piece of the table with the labels, and a line of its history. `before`: rows of the table before it.
+/// Adds the labels and a line of history to a piece of the table. `before` is the number of rows before the piece.
 Localizations labelled(Localizations locs, std::size_t before, const Clusters& clusters, const ClusterFlags& flags) {
     const bool is_example = before == ChangedTable::of_example;
     ExtraColumn& group = locs.extra["group"] = {std::vector<double>(locs.size(), Clusters::none), true};
@@ -86,7 +88,7 @@ void write_centers(const std::string& path, const Clusters& clusters, IfExists i
 
 struct Figures {
     std::size_t localizations, clustered;
-    double size, rms_radius_nm;  ///< medians over clusters, NaN without any
+    double size, rms_radius_nm;  ///< medians over clusters; NaN if there are none
 };
 
 Figures figures_of(const Clusters& clusters) {
@@ -137,7 +139,7 @@ int run(ClusterFlags& flags) {
         check_outputs({flags.centers}, if_exists(flags.overwrite), inputs);
         Paths all = files_of_localizations(flags.out);
         all.emplace_back(flags.centers);
-        check_outputs(all, IfExists::replace, {});  // each a file of its own
+        check_outputs(all, IfExists::replace, {});  // all outputs are different files
     }
     Console console(flags.console);
     const StopFlag& stop = stop_on_signals();
@@ -166,17 +168,18 @@ int run(ClusterFlags& flags) {
 
 Command add_cluster(CLI::App& program) {
     const auto flags = std::make_shared<ClusterFlags>();
-    CLI::App* app = program.add_subcommand("cluster", "Clusters of localizations, by DBSCAN");
+    CLI::App* app = program.add_subcommand("cluster", "Finds clusters of localizations by DBSCAN");
     offer_files(app->add_option("localizations", flags->locs, "Localizations")->required(), table_endings());
     offer_files(app->add_option("-o,--output", flags->out, "Table to write, with the column `group`")->required(),
                 table_endings());
-    app->add_option("--radius", flags->radius, "Within which localizations are neighbours, with unit: 20nm")
-        ->required();
-    app->add_option("--axial-radius", flags->axial_radius, "The same along z, with unit (default: z does not count)");
-    app->add_option("--min-neighbors", flags->options.min_neighbors, "Within the radius of a core, itself counted")
+    app->add_option("--radius", flags->radius, "Maximum distance of neighbours, with unit: 20nm")->required();
+    app->add_option("--axial-radius", flags->axial_radius,
+                    "Maximum distance of neighbours along z, with unit (default: z is ignored)");
+    app->add_option("--min-neighbors", flags->options.min_neighbors,
+                    "Minimum number of localizations within the radius of a core, itself included")
         ->capture_default_str();
-    offer_files(app->add_option("--centers", flags->centers, "A table of the clusters to write, as .csv"), {".csv"});
-    app->add_flag("--drop-rest", flags->drop_rest, "Leave out localizations of no cluster");
+    offer_files(app->add_option("--centers", flags->centers, "Also write a table of the clusters, .csv"), {".csv"});
+    app->add_flag("--drop-rest", flags->drop_rest, "Leave out localizations outside all clusters");
     add_pixel_size_flag(*app, flags->pixel_size);
     add_text_table_flags(*app, flags->text);
     add_overwrite_flag(*app, flags->overwrite);

@@ -1,4 +1,4 @@
-// `glint completion`: scripts with which shells complete glint's command lines, and manual pages.
+// `glint completion`: scripts for the completion of glint's command lines in shells, and manual pages.
 // SPDX-License-Identifier: MIT
 #include "cli/command.hpp"
 
@@ -25,9 +25,10 @@ Examples:
   glint completion --install ~/.local/share
   glint completion zsh > ~/.zfunc/_glint
 
-Prints a script for one shell, or with --install writes those of all and the manual pages below a folder named share,
-where the shells and man look for them: /usr/local/share for all users, ~/.local/share for one. There bash needs the
-package bash-completion; zsh needs FOLDER/zsh/site-functions in its fpath. `cmake --install` does the same.)";
+Prints a script for one shell. With --install, writes the scripts of all shells and the manual pages
+below a folder named share, where the shells and man search for them: /usr/local/share for all
+users, ~/.local/share for one. There, bash needs the package bash-completion, and zsh needs
+FOLDER/zsh/site-functions in its fpath. `cmake --install` does the same.)";
 
 struct CompletionFlags {
     std::string shell, folder;
@@ -45,7 +46,8 @@ void write_file(const fs::path& path, const std::string& text) {
     std::error_code failed;
     fs::create_directories(path.parent_path(), failed);
     if (failed)
-        throw OutputError(fmt::format("cannot make the folder {}: {}", path.parent_path().string(), failed.message()));
+        throw OutputError(
+            fmt::format("cannot create the folder {}: {}", path.parent_path().string(), failed.message()));
     AtomicFile file(path);
     file.write(text);
     file.commit();
@@ -62,7 +64,7 @@ void install(const fs::path& share, const CommandFacts& program) {
 
 int run(const CompletionFlags& flags, CLI::App& program) {
     if (flags.shell.empty() == flags.folder.empty())
-        throw OptionError("which shell: bash, zsh or fish? Or --install FOLDER for all of them, with the manual pages");
+        throw OptionError("give a shell (bash, zsh or fish), or --install FOLDER for all shells and the manual pages");
     if (flags.shell.empty())
         install(flags.folder, facts_of(program));
     else
@@ -85,8 +87,9 @@ int print_manual_page(CLI::App& program, const std::vector<std::string>& words) 
 
 Command add_completion(CLI::App& program) {
     const auto flags = std::make_shared<CompletionFlags>();
-    CLI::App* app = program.add_subcommand("completion", "Completion for bash, zsh and fish; manual pages");
-    app->add_option("shell", flags->shell, "Whose script to print")->check(CLI::IsMember({"bash", "zsh", "fish"}));
+    CLI::App* app = program.add_subcommand("completion", "Prints shell completions, and installs manual pages");
+    app->add_option("shell", flags->shell, "Shell for which to print the script")
+        ->check(CLI::IsMember({"bash", "zsh", "fish"}));
     offer_folders(app->add_option("--install", flags->folder,
                                   "Write the scripts of all shells and the manual pages below this folder"));
     app->footer(completion_footer);

@@ -1,4 +1,4 @@
-// `glint convert`: tables of localizations from one format to another, and several into one.
+// `glint convert`: converts tables of localizations to another format, and joins several tables.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -29,9 +29,12 @@ Examples:
   glint convert part1.hdf5 part2.hdf5 -o all.hdf5
   glint convert day1.hdf5 day2.hdf5 -o both.hdf5 --consecutive
 
-Formats are recognised by content, and written by name: {written}.
-Read: {readable}. What a format has no column for is left out (docs/reference/formats.md).
-For several tables, writes the columns that all tables contain.)";
+The content of a file decides the format in which it is read. The name of the output decides the
+format in which it is written.
+Written: {written}.
+Read: {readable}.
+Values that the output format has no column for are left out (docs/reference/formats.md). From
+several tables, the columns that all of them contain are written.)";
 
 struct ConvertFlags {
     std::vector<std::string> tables;
@@ -47,14 +50,14 @@ int run(const ConvertFlags& flags) {
         for (std::filesystem::path& file : files_of_table(table)) inputs.push_back(std::move(file));
     check_localizations_output(flags.out, if_exists(flags.overwrite), inputs);
     if (flags.consecutive && flags.tables.size() < 2)
-        throw OptionError("--consecutive is for several tables: their movies follow one another");
+        throw OptionError("--consecutive needs at least two tables, from movies that follow one another");
     Console console(flags.console);
     const double given_nm = pixel_size_nm(flags.pixel_size);
     const StopFlag& stop = stop_on_signals();
     std::vector<std::unique_ptr<LocalizationReader>> readers;
     for (const std::string& table : flags.tables)
         readers.push_back(
-            open_table(table, given_nm, flags.text, console, stop, usual_piece_bytes / flags.tables.size()));
+            open_table(table, given_nm, flags.text, console, stop, default_piece_bytes / flags.tables.size()));
     std::optional<MergedTable> merged;
     if (readers.size() > 1) {
         std::vector<TablePieces*> tables;
@@ -85,12 +88,12 @@ int run(const ConvertFlags& flags) {
 
 Command add_convert(CLI::App& program) {
     const auto flags = std::make_shared<ConvertFlags>();
-    CLI::App* app = program.add_subcommand("convert", "Tables of localizations to another format, or several to one");
+    CLI::App* app = program.add_subcommand("convert", "Converts tables to another format, or joins several tables");
     offer_files(app->add_option("localizations", flags->tables, "Tables, at least one")->required(), table_endings());
     offer_files(app->add_option("-o,--output", flags->out, "Table to write: " + written_tables())->required(),
                 table_endings());
     app->add_flag("--consecutive", flags->consecutive,
-                  "The movies follow one another: frames of each table count on after those of the one before");
+                  "The movies follow one another: number the frames of each table after those of the previous table");
     add_pixel_size_flag(*app, flags->pixel_size);
     add_text_table_flags(*app, flags->text);
     add_overwrite_flag(*app, flags->overwrite);

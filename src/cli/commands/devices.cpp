@@ -1,4 +1,4 @@
-// `glint devices`: what GPUs there are, why one cannot be used, and what the CPU can do.
+// `glint devices`: lists the GPUs, why one cannot be used, and the abilities of the CPU.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -19,8 +19,9 @@ Examples:
   glint devices --json
   CUDA_VISIBLE_DEVICES=1 glint devices
 
-The number in front is CUDA's in this process, "-" where the process cannot use the GPU. Nothing is put on any GPU. Without
-a GPU the reason is printed, and the exit code is 0. The last lines are the CPU: instruction sets, threads, memory.)";
+The number in front of a GPU is its CUDA number in this process, or "-" if the process cannot use
+the GPU. Allocates nothing on any GPU. Without a GPU the reason is printed, and the exit code is 0.
+The last lines describe the CPU: instruction sets, threads, memory.)";
 
 nlohmann::ordered_json as_json(const gpu::Device& d) {
     nlohmann::ordered_json processes = nlohmann::ordered_json::array();
@@ -42,7 +43,7 @@ nlohmann::ordered_json as_json(const gpu::Device& d) {
             {"processes", processes}};
 }
 
-/// Empty without a driver for CUDA.
+/// Returns the CUDA version of the driver; empty if the driver has none.
 std::string cuda_text(const gpu::Inventory& inventory) {
     const int version = inventory.cuda_version;
     return version ? fmt::format("{}.{}", version / 1000, version % 1000 / 10) : "";
@@ -135,7 +136,7 @@ int run(const ConsoleFlags& flags) {
 }  // namespace
 
 Command add_devices(CLI::App& program) {
-    CLI::App* app = program.add_subcommand("devices", "The GPUs, why one cannot be used, and the CPU");
+    CLI::App* app = program.add_subcommand("devices", "Lists the GPUs, why one cannot be used, and the CPU");
     const auto flags = std::make_shared<ConsoleFlags>();
     add_console_flags(*app, *flags);
     app->footer(devices_footer);

@@ -1,5 +1,5 @@
-// `glint doctor`: what is wrong with this machine's GPUs and their sharing, with one line of remedy each, and what is
-// missing.
+// `glint doctor`: finds problems with this machine's GPUs and their sharing, with a remedy for each, and missing
+// software.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -22,11 +22,17 @@ Examples:
   glint doctor --guide
   glint doctor --json | jq '.findings[] | select(.health != "ok")'
 
-Checks the driver, NVML, device files and their permissions, each GPU's modes and health, dead or stopped processes that hold
-memory, the lease directory and who can access it, abandoned leases, and environment variables. Nothing is allocated on any GPU,
-except with --test and --calibrate. --guide prints which software is missing instead (driver, libraries for array operations),
-with the commands that install it on this distribution. The exit code is 0 if there are at most warnings, and 6 if there is a
-problem: a GPU that cannot be used, or not be shared.)";
+Checks:
+  - the driver, NVML, and the device files with their permissions
+  - the modes and the health of each GPU
+  - dead or stopped processes that hold GPU memory
+  - the lease directory, who can access it, and abandoned leases
+  - environment variables
+
+Allocates nothing on any GPU, except with --test and --calibrate. --guide instead prints which
+software is missing (driver, libraries for array operations), with the commands that install it on
+this distribution. The exit code is 0 if there are at most warnings. It is 6 if there is a problem:
+a GPU that cannot be used or cannot be shared.)";
 
 struct DoctorFlags {
     DoctorOptions checks;
@@ -68,14 +74,14 @@ int run(const DoctorFlags& flags) {
 
 Command add_doctor(CLI::App& program) {
     const auto flags = std::make_shared<DoctorFlags>();
-    CLI::App* app = program.add_subcommand("doctor", "What is wrong with GPUs and their sharing, and the remedy");
+    CLI::App* app = program.add_subcommand("doctor", "Finds problems with GPUs and their sharing, with remedies");
     app->add_flag("--test", flags->checks.test,
                   "Also use each GPU briefly (a context, a copy, a few fits), and compare the results of all backends");
     app->add_flag("--calibrate", flags->checks.calibrate,
-                  "Also measure CPU, GPU and the link between, for decisions to come (some seconds)");
+                  "Also measure the CPU, the GPU and the link between them, for later decisions (some seconds)");
     app->add_flag("--guide", flags->guide,
                   "Only print which software is missing on this machine, and how to install it");
-    app->add_flag("-v,--verbose", flags->verbose, "A line for each GPU also where all is well");
+    app->add_flag("-v,--verbose", flags->verbose, "Print a line for each GPU even if it has no problem");
     add_console_flags(*app, flags->console);
     app->footer(doctor_footer);
     return {app, [flags] { return run(*flags); }};

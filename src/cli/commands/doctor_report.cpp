@@ -1,4 +1,4 @@
-// Combines the checks of all layers: those of the GPU runtime, of array operations, and a use of each GPU for a moment.
+// Combines the checks of all layers: the GPU runtime, array operations, and a short use of each GPU.
 // SPDX-License-Identifier: MIT
 #include "cli/commands/doctor_report.hpp"
 
@@ -38,30 +38,32 @@ offload::SessionOptions options(const StopFlag* stop) {
 
 std::string time_or_none(double seconds) { return seconds > 0 ? fmt::format("{:.3g} ms", seconds * 1e3) : "not"; }
 
-/// Computes on every backend and compares. Throws Cancelled where `stop` is set while it waits for a GPU.
+/// Computes on every backend and compares. Throws Cancelled if `stop` is set while it waits for a GPU.
 Findings test_arrays(const StopFlag* stop) {
     offload::Session session(options(stop));
     const bool no_gpu = !gpu::inventory().why_none.empty();
     std::map<std::string, std::string> well;  // by backend
     Findings findings;
     for (const arrays::SelfTestRow& row : arrays::self_test(session)) {
-        if (row.backend == "cuda" && no_gpu) continue;  // the check of the driver says why
+        if (row.backend == "cuda" && no_gpu) continue;  // the check of the driver reports why
         const std::string what = row.backend + ": " + row.operation;
         if (!row.why_not.empty())
             findings.push_back({Health::warning, "arrays", "", what + ": " + row.why_not, "glint doctor --guide"});
         else if (!row.ok())
-            findings.push_back({Health::problem, "arrays", "",
-                                fmt::format("{}: wrong by {:.2g}, where {:.2g} is allowed", what, row.error, row.bound),
-                                "do not trust this device: run it again, then have its memory checked"});
+            findings.push_back(
+                {Health::problem, "arrays", "",
+                 fmt::format("{}: the error is {:.2g}, and at most {:.2g} is allowed", what, row.error, row.bound),
+                 "do not trust this device: run the test again, then have its memory checked"});
         else
             well[row.backend] += (well[row.backend].empty() ? "" : ", ") + row.operation;
     }
     for (const auto& [backend, operations] : well)
-        findings.push_back({Health::ok, "arrays", "", fmt::format("{} computes right: {}", backend, operations), ""});
+        findings.push_back(
+            {Health::ok, "arrays", "", fmt::format("{} computes correctly: {}", backend, operations), ""});
     return findings;
 }
 
-/// Measures this machine and stores the results; one line per operation. Throws as test_arrays().
+/// Measures this machine and stores the results. Returns one line per operation. Throws the errors of test_arrays().
 Findings calibrate_arrays(const StopFlag* stop) {
     offload::Session session(options(stop));
     std::string why_no_gpu;
@@ -69,17 +71,18 @@ Findings calibrate_arrays(const StopFlag* stop) {
     for (const arrays::CalibrationRow& row : arrays::calibrate(session, &why_no_gpu))
         findings.push_back(
             {Health::ok, "calibration", "",
-             fmt::format("{} of {:.4g} {}: CPU {}, GPU {}, operands there {}", row.operation, row.size, row.unit,
-                         time_or_none(row.cpu_s), time_or_none(row.gpu_s), time_or_none(row.gpu_resident_s)),
+             fmt::format("{} of {:.4g} {}: CPU {}, GPU {}, GPU with its operands there {}", row.operation, row.size,
+                         row.unit, time_or_none(row.cpu_s), time_or_none(row.gpu_s), time_or_none(row.gpu_resident_s)),
              ""});
     if (!why_no_gpu.empty()) findings.push_back({Health::ok, "calibration", "", "the CPU alone: " + why_no_gpu, ""});
     const auto folder = offload::cache_folder();
     if (!session.save())
-        findings.push_back({Health::warning, "calibration", "",
-                            fmt::format("it could not be kept in {}", folder.empty() ? "a cache" : folder.string()),
-                            "set XDG_CACHE_HOME or HOME to a folder that can be written"});
+        findings.push_back(
+            {Health::warning, "calibration", "",
+             fmt::format("the results could not be saved in {}", folder.empty() ? "a cache" : folder.string()),
+             "set XDG_CACHE_HOME or HOME to a writable folder"});
     else
-        findings.push_back({Health::ok, "calibration", "", "kept in " + folder.string(), ""});
+        findings.push_back({Health::ok, "calibration", "", "saved in " + folder.string(), ""});
     return findings;
 }
 
@@ -99,7 +102,7 @@ bool copies_well(const gpu::Lease& lease) {
     return sent == returned;
 }
 
-/// A lease of this GPU and no other.
+/// Returns a lease of this GPU only.
 gpu::Lease lease_of(const gpu::Device& device, const StopFlag* stop) {
     gpu::LeaseRequest request{.bytes = test_bytes, .timeout_s = 10, .for_context = true, .stop = stop};
     for (const gpu::Device& other : gpu::inventory().devices)
@@ -107,7 +110,7 @@ gpu::Lease lease_of(const gpu::Device& device, const StopFlag* stop) {
     return gpu::acquire(request);
 }
 
-/// The largest distance between a GPU's position and the CPU's, in px.
+/// Returns the largest distance between a position of the GPU and that of the CPU, in px.
 double fits_apart_px(gpu::Lease lease) {
     constexpr double pixel_size_nm = 100;
     Psf psf;
@@ -129,22 +132,24 @@ double fits_apart_px(gpu::Lease lease) {
     return apart_px;
 }
 
-/// Creates a context with 64 MiB, sends data there and back, and fits some spots, which must agree with the CPU's. Throws
-/// Cancelled where `stop` is set while it waits for the GPU.
+/// Creates a context with 64 MiB, copies data to the GPU and back, and compares some fits with those of the CPU. Throws
+/// Cancelled if `stop` is set while it waits for the GPU.
 Finding try_gpu(const gpu::Device& device, const StopFlag* stop) {
-    constexpr double most_apart_px = 0.01;  // one more iteration moves a position by less
+    constexpr double max_apart_px = 0.01;  // one more iteration moves a position by less
     const auto say = [&](Health health, const std::string& found, const char* remedy) {
         return Finding{health, "test", device.uuid, found, remedy};
     };
-    const char* faulty = "reset the GPU when nobody uses it; if it comes again, have it replaced";
+    const char* faulty = "reset the GPU when nobody uses it; if the error repeats, have the GPU replaced";
     try {
         gpu::Lease lease = lease_of(device, stop);
-        if (!copies_well(lease)) return say(Health::problem, "what was sent came back changed", faulty);
-        if (!has_gpu_kernels()) return say(Health::ok, "copies are right; there are no kernels to be tried", "");
+        if (!copies_well(lease))
+            return say(Health::problem, "data that was copied to the GPU came back changed", faulty);
+        if (!has_gpu_kernels()) return say(Health::ok, "copies are correct; this build has no kernels to test", "");
         const double apart_px = fits_apart_px(std::move(lease));
-        if (apart_px > most_apart_px)
-            return say(Health::problem, fmt::format("fits are {:.3f} px from those of the CPU", apart_px), faulty);
-        return say(Health::ok, "copies are right, and fits are those of the CPU", "");
+        if (apart_px > max_apart_px)
+            return say(Health::problem, fmt::format("fits differ from those of the CPU by {:.3f} px", apart_px),
+                       faulty);
+        return say(Health::ok, "copies are correct, and fits agree with those of the CPU", "");
     } catch (const gpu::LeaseTimeout& error) {
         return say(Health::warning, error.what(), "others use it now: `glint top`; try again later");
     } catch (const gpu::OutOfMemory& error) {
@@ -161,9 +166,9 @@ using gpu::doctor::Health;
 Finding check_kernels() {
     if (has_gpu_kernels()) return {Health::ok, "kernels", "", "built in; the CUDA toolkit is not needed", ""};
     if (!gpu::doctor::machine_has_gpu())
-        return {Health::ok, "kernels", "", "this glint was built without CUDA, which nothing here needs", ""};
+        return {Health::ok, "kernels", "", "this glint was built without CUDA, and this machine has no GPU", ""};
     return {Health::problem, "kernels", "", "this glint was built without CUDA: it fits on the CPU only",
-            "build it where nvcc is found (./dev setup gpu)"};
+            "build glint with nvcc installed (./dev setup gpu)"};
 }
 
 }  // namespace

@@ -8,12 +8,12 @@
 namespace glint::cli {
 
 struct DoctorOptions {
-    bool test = false;               ///< also use each GPU for a moment, and compare the backends
-    bool calibrate = false;          ///< also measure CPU, GPU and the link between
-    const StopFlag* stop = nullptr;  ///< when set, waits for a GPU end with Cancelled
+    bool test = false;               ///< also use each GPU briefly, and compare the backends
+    bool calibrate = false;          ///< also measure the CPU, the GPU and the link between them
+    const StopFlag* stop = nullptr;  ///< if set, a wait for a GPU ends with Cancelled
 };
 
-/// gpu::diagnose(), with the checks of higher layers, in the order in which they are printed.
+/// Returns the findings of gpu::diagnose() and of the checks of higher layers, in the order in which they are printed.
 gpu::Diagnosis examine(const DoctorOptions& options);
 
 }  // namespace glint::cli

@@ -1,4 +1,4 @@
-// `glint filter`: the localizations of a table that fulfil conditions.
+// `glint filter`: keeps the localizations of a table that fulfil conditions.
 // SPDX-License-Identifier: MIT
 #include "glint/filter.hpp"
 
@@ -24,14 +24,17 @@ namespace {
 constexpr const char* filter_footer = R"help(
 Examples:
   glint filter locs.hdf5 -o good.hdf5 --where "photons > 500 and lpx_nm < 20 and frame >= 100"
-  glint filter locs.hdf5 -o good.hdf5 --where "sx within 10% of mode" --where "photons > percentile(photons, 5)"
+  glint filter locs.hdf5 -o good.hdf5 --where "sx within 10% of mode" \
+      --where "photons > percentile(photons, 5)"
   glint filter locs.hdf5 -o dense.hdf5 --where "neighbors(50nm) >= 5"
   glint filter locs.hdf5 -o part.hdf5 --where "10 < x_um < 20 and not (5 < y_um < 8)"
 
-Any column of the table can be named, lengths with their unit, too: lpx is in px as in the file, lpx_nm in nm. There are + - * / **,
-abs sqrt log min max, < <= > >= == !=, and, or, not, percentile(), mode, neighbors().
-docs/reference/filter.md has the whole language.
-p_value is tiny for most bright molecules of a real movie, whose PSF is never quite the model: a limit on it may leave nothing.)help";
+A condition can name any column of the table. Lengths can have a unit: lpx is in px as in the file,
+lpx_nm in nm. Available are + - * / **, abs sqrt log min max, < <= > >= == !=, and, or, not,
+percentile(), mode and neighbors(). docs/reference/filter.md describes the whole language.
+
+Be careful with a limit on p_value. The PSF of a real movie is never exactly that of the model, so
+p_value is tiny for most bright molecules, and the limit may remove all rows.)help";
 
 struct FilterFlags {
     std::string locs, out, pixel_size;
@@ -45,7 +48,7 @@ std::string shortened(const std::string& text) {
     constexpr std::size_t longest = 40;
     if (text.size() <= longest) return text;
     std::size_t end = longest - 3;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // not within a character
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // not inside a UTF-8 character
     return text.substr(0, end) + "...";
 }
 
@@ -57,7 +60,7 @@ void print_counts(const FilterFlags& flags, const FilteredTable& filtered, std::
     for (const FilterClause& clause : filtered.clauses()) {
         const std::size_t alone = rows - clause.fulfilled, in_turn = before - clause.left;
         summary.add(shortened(clause.text),
-                    fmt::format("drops {}, after those above {}", with_commas(std::int64_t(alone)),
+                    fmt::format("drops {} ({} not dropped above)", with_commas(std::int64_t(alone)),
                                 with_commas(std::int64_t(in_turn))));
         before = clause.left;
     }
@@ -88,7 +91,7 @@ int run(const FilterFlags& flags) {
     FilteredTable filtered(*locs, flags.conditions, &stop);
     const std::size_t hidden = write_localizations(flags.out, filtered, console.warner(), if_exists(flags.overwrite));
     if (filtered.rows() == 0 && filtered.rows_before() > 0)
-        console.warn(fmt::format("{}: no row fulfils the conditions: the table has none", flags.out));
+        console.warn(fmt::format("{}: no row fulfils the conditions: the table is empty", flags.out));
     if (flags.console.json)
         print_as_json(flags, filtered, hidden);
     else
@@ -100,12 +103,13 @@ int run(const FilterFlags& flags) {
 
 Command add_filter(CLI::App& program) {
     const auto flags = std::make_shared<FilterFlags>();
-    CLI::App* app = program.add_subcommand("filter", "The localizations that fulfil conditions");
+    CLI::App* app = program.add_subcommand("filter", "Keeps the localizations that fulfil conditions");
     offer_files(app->add_option("localizations", flags->locs, "Localizations")->required(), table_endings());
     offer_files(app->add_option("-o,--output", flags->out, "Table to write: " + written_tables())->required(),
                 table_endings());
-    app->add_option("--where", flags->conditions,
-                    "A condition that rows must fulfil, as in \"photons > 500 and lpx_nm < 20\"; of several, all")
+    app->add_option(
+           "--where", flags->conditions,
+           "A condition that rows must fulfil: \"photons > 500 and lpx_nm < 20\". If repeated, rows must fulfil all")
         ->required()
         ->allow_extra_args(false);
     add_pixel_size_flag(*app, flags->pixel_size);

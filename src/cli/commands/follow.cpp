@@ -1,4 +1,4 @@
-// Movies that are still being written, from files or a pipe.
+// Localizes movies that are still being written, from files or a pipe.
 // SPDX-License-Identifier: MIT
 #include "cli/commands/follow.hpp"
 
@@ -25,7 +25,7 @@ PixelType pixel_type(const std::string& word) {
     if (word == "uint8") return PixelType::uint8;
     if (word == "uint16") return PixelType::uint16;
     if (word == "float32") return PixelType::float32;
-    throw OptionError(fmt::format("--stdin: pixels of type {}: give uint8, uint16 or float32", word));
+    throw OptionError(fmt::format("--stdin: {} is no pixel type: give uint8, uint16 or float32", word));
 }
 
 int edge(const std::string& size, std::size_t begin, std::size_t end) {
@@ -41,18 +41,18 @@ int edge(const std::string& size, std::size_t begin, std::size_t end) {
 std::unique_ptr<Movie> open_pipe(const std::vector<std::string>& frames) {
     if (::isatty(STDIN_FILENO))
         throw OptionError(
-            "--stdin: a terminal is no movie: give frames by a pipe, as in PROGRAM | glint localize --stdin ...");
+            "--stdin: stdin is a terminal: send frames through a pipe, as in PROGRAM | glint localize --stdin ...");
     const std::string& size = frames.at(0);
     const std::size_t by = std::min(size.find('x'), size.size());
     const int width = edge(size, 0, by), height = edge(size, std::min(by + 1, size.size()), size.size());
     return pipe_movie(STDIN_FILENO, width, height, pixel_type(frames.at(1)));
 }
 
-/// NaN has no place in JSON: null.
+/// Returns the status as JSON. NaN becomes null, since JSON has no NaN.
 nlohmann::ordered_json line_of(const FollowStatus& status) {
     const auto number = [](double value) { return std::isfinite(value) ? nlohmann::ordered_json(value) : nullptr; };
     return {{"frame", status.frames},
-            {"frames_there", status.frames_there},
+            {"frames_there", status.complete_frames},
             {"lag_s", status.lag_s},
             {"localizations", status.localizations},
             {"spots_per_frame", number(status.spots_per_frame)},
@@ -66,7 +66,7 @@ nlohmann::ordered_json line_of(const FollowStatus& status) {
 }  // namespace
 
 void add_follow_flags(CLI::App& app, FollowFlags& flags) {
-    app.add_flag("--follow", flags.follow, "Localize the movie while it is written; a line of JSON each second")
+    app.add_flag("--follow", flags.follow, "Localize the movie while it is written; prints a line of JSON each second")
         ->group("Movie");
     app.add_option("--follow-timeout", flags.timeout_s, "Seconds without a new frame after which a followed movie ends")
         ->check(CLI::Range(1.0, 1e6))
@@ -82,17 +82,17 @@ void add_follow_flags(CLI::App& app, FollowFlags& flags) {
 
 void require_suited(const FollowFlags& flags, const std::string& unsuited) {
     if (flags.follow && !flags.stdin_frames.empty())
-        throw OptionError("--stdin ends where the pipe does: leave out --follow");
+        throw OptionError("--stdin reads until the pipe is closed: leave out --follow");
     if (unsuited.empty()) return;
     throw OptionError(
-        fmt::format("{} does not go with {}: leave one out", unsuited, flags.follow ? "--follow" : "--stdin"));
+        fmt::format("{} cannot be combined with {}: leave one out", unsuited, flags.follow ? "--follow" : "--stdin"));
 }
 
 void take_stdin_as_movie(const FollowFlags& flags, std::vector<std::string>& movies) {
     if (flags.stdin_frames.empty() && std::find(movies.begin(), movies.end(), "-") != movies.end())
         throw OptionError(
-            "-: frames from a pipe have no header, and need their size and type: give --stdin 512x512 uint16 in place "
-            "of it");
+            "-: frames from a pipe have no header: instead of -, give their size and type, as in --stdin 512x512 "
+            "uint16");
     if (flags.stdin_frames.empty()) return;
     if (!movies.empty())
         throw OptionError(fmt::format("--stdin reads its frames from a pipe: leave out {}", movies.front()));
@@ -120,17 +120,18 @@ LocalizeResult follow_and_report(GrowingMovie& movie, const Camera& camera, cons
     // A pipe ends when it is closed, however long its writer takes.
     follow_options.timeout_s = flags.stdin_frames.empty() ? flags.timeout_s : std::numeric_limits<double>::infinity();
     follow_options.report = [](const FollowStatus& status) { put("{}\n", line_of(status).dump()); };
-    follow_options.once_more = [&] {
+    follow_options.before_rerun = [&] {
         more["once_more"] = true;
         console.notice(
-            fmt::format("{}: has ended, and its frames are localized once more, with what all of it tells "
-                        "of its PSF (docs: \"Movies that are still being written\")",
+            fmt::format("{}: has ended; its frames are localized once more, with the PSF estimated from the whole "
+                        "movie (docs: \"Movies that are still being written\")",
                         movie.info().name));
     };
     const bool pipe = !flags.stdin_frames.empty();
     if (pipe && options.fit.emitters == any_emitters && options.fit.psf_misfit == learn_misfit)
         console.notice(fmt::format(
-            "stdin: the PSF misfit is {}, since a pipe cannot be read twice: --psf-misfit sets it", usual_misfit));
+            "stdin: the PSF misfit has its default value {}, since a pipe cannot be read twice; --psf-misfit sets it",
+            default_misfit));
     return follow(movie, camera, out, options, follow_options);
 }
 

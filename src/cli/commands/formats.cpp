@@ -1,4 +1,4 @@
-// `glint formats`: the formats of movies and tables that are read and written, from the same lists that readers and writers use.
+// `glint formats`: lists the formats of movies and tables, from the same lists that the readers and writers use.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -24,8 +24,8 @@ Examples:
   glint formats --json
   glint formats --markdown > formats.md
 
-Movies and tables are recognised by their content, not by their names. The name of an output decides its format.
-docs/reference/formats.md has the details of each format.)";
+The content of a movie or table decides the format in which it is read. The name of an output
+decides the format in which it is written. docs/reference/formats.md has the details of each format.)";
 
 struct FormatsFlags {
     bool markdown = false, json = false;
@@ -68,7 +68,7 @@ void print_as_markdown() {
         put("| {} | {} | {} | {} |\n", table.name, joined(table.endings), access(table), table.cannot_hold);
 }
 
-/// Texts in columns as wide as their longest.
+/// Prints the texts in columns, each as wide as its longest text.
 void print_rows(const std::vector<std::vector<std::string>>& rows) {
     std::vector<std::size_t> widths(rows.front().size());
     for (const auto& row : rows)
@@ -106,9 +106,12 @@ int run(const FormatsFlags& flags) {
 
 Command add_formats(CLI::App& program) {
     auto flags = std::make_shared<FormatsFlags>();
-    CLI::App* app = program.add_subcommand("formats", "File formats that are read and written")->footer(formats_footer);
-    CLI::Option* json = app->add_flag("--json", flags->json, "As JSON, with what is not read or not kept");
-    app->add_flag("--markdown", flags->markdown, "As a page for a website, with what is not read or not kept")
+    CLI::App* app =
+        program.add_subcommand("formats", "Lists the file formats that are read and written")->footer(formats_footer);
+    CLI::Option* json =
+        app->add_flag("--json", flags->json, "Print as JSON, with the data that is not read or not kept");
+    app->add_flag("--markdown", flags->markdown,
+                  "Print as a page for a website, with the data that is not read or not kept")
         ->excludes(json);
     return {app, [flags] { return run(*flags); }};
 }

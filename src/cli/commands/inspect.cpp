@@ -1,4 +1,4 @@
-// `glint inspect`: what a movie is, and what it tells about the camera and its spots.
+// `glint inspect`: describes a movie, and estimates its camera and spots.
 // SPDX-License-Identifier: MIT
 #include "glint/inspect.hpp"
 
@@ -30,24 +30,25 @@ Examples:
   glint inspect movie.tif --camera camera.toml
   glint inspect emccd.tif --em-gain 300 --json
 
-Gain and offset come from the movie's own noise: its variance at spatial frequencies that no lens transmits, over the mean
-count. What is given is not estimated, and makes the rest more certain. Values in the movie's metadata are shown, and
-compared; they are used for the pixel size and the EM gain alone. Where gain and offset are given, as by --camera, the movie's
-noise is compared with theirs. Nothing is written.)";
+Estimates gain and offset from the noise of the movie: its variance at spatial frequencies that no
+lens transmits, as a function of the mean count. Values that you give are not estimated, and make
+the estimates of the other values more certain. Values in the metadata of the movie are shown and
+compared; only the pixel size and the EM gain are used. If gain and offset are given, for example by
+--camera, the noise of the movie is compared with them. Writes no file.)";
 
-/// The value of --sigma in pixels; 0 without one.
+/// Returns the value of --sigma in pixels; 0 if it is not given.
 double sigma_px(const InspectFlags& flags, double pixel_size_nm) {
     return flags.sigma.empty() ? 0 : to_px(parse_length(flags.sigma, "--sigma"), pixel_size_nm);
 }
 
-/// What --camera and the flags beside it say. Offset and gain of the metadata are compared, not used.
+/// Returns the camera of --camera and the other flags. Offset and gain of the metadata are compared, not used.
 CameraFacts facts_of(const CameraSetup& flags, MovieInfo movie) {
     movie.offset_adu.reset(), movie.gain_e_per_adu.reset();
     MissingOptions nothing_is_needed;
     return camera_facts(flags, movie, nothing_is_needed, false);
 }
 
-/// Whether there is what camera_facts() makes numbers of, or refuses.
+/// Returns whether a flag is given that only camera_facts() can convert to numbers, or refuse.
 bool is_more_than_numbers(const CameraSetup& flags) {
     return !flags.camera_file.empty() || !flags.preset.empty() || !flags.sensor_roi.empty() ||
            !flags.gain_unit.empty() || !flags.camera_name.empty() || !flags.camera_settings.empty();
@@ -56,7 +57,7 @@ bool is_more_than_numbers(const CameraSetup& flags) {
 int run(const InspectFlags& flags) {
     stop_on_signals();
     std::unique_ptr<Movie> movie = open_movie(flags.movie, flags.choice);
-    if (!flags.camera.region.empty()) movie = region_of(std::move(movie), parse_pixel_region(flags.camera.region));
+    if (!flags.camera.region.empty()) movie = crop_movie(std::move(movie), parse_pixel_region(flags.camera.region));
     const MovieInfo& info = movie->info();
     Console console(flags.console);
     for (const std::string& warning : info.warnings) console.warn(warning);
@@ -84,14 +85,14 @@ int run(const InspectFlags& flags) {
     for (const std::string& warning : metadata_warnings(info, found)) console.warn(warning);
     if (!found.result.contradiction.empty()) console.warn(info.name + ": " + found.result.contradiction);
     if (const auto n = found.result.defective_pixels; n > 0)
-        console.warn(
-            fmt::format("{}: {} pixels are defective: they are brighter or darker than those around them in most "
-                        "frames, which no lens makes. glint localize leaves them out",
-                        info.name, n));
+        console.warn(fmt::format(
+            "{}: {} pixels are defective: they are brighter or darker than their neighbours in most frames, "
+            "which no lens can cause. glint localize leaves them out",
+            info.name, n));
     if (const double share = found.result.patterned_share; share > 0)
         console.warn(
-            fmt::format("{}: {:.2g} % of the pixels differ from those around them in the same way in most "
-                        "frames, which no lens makes: measure the camera with `glint calibrate camera`",
+            fmt::format("{}: {:.2g} % of the pixels differ from their neighbours in the same way in most frames, which "
+                        "no lens can cause: measure the camera with `glint calibrate camera`",
                         info.name, 100 * share));
     if (!found.mistake.empty()) console.warn(fmt::format("{}: by its own noise, {}", info.name, found.mistake));
     if (flags.console.json)
@@ -111,7 +112,7 @@ Command add_inspect(CLI::App& program) {
     add_region_flag(*app, flags->camera.region);
     app->add_option("--sigma", flags->sigma, "Standard deviation of the PSF, with unit, if known: 130nm, 1.3px");
     app->add_option("--frames", flags->frames,
-                    "BEGIN:END, frames from 0, END excluded, such as those without a drift: 0:1000, 500:");
+                    "BEGIN:END, frames from 0, END excluded, for example those without drift: 0:1000, 500:");
     add_known_camera_flags(*app, flags->camera);
     add_console_flags(*app, flags->console);
     app->footer(inspect_footer);

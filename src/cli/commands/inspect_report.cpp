@@ -1,4 +1,4 @@
-// The report of `glint inspect`, as lines and as JSON, and the command line that goes on from it.
+// The report of `glint inspect`, as lines and as JSON, and a `glint localize` command with its values.
 // SPDX-License-Identifier: MIT
 #include "cli/commands/inspect_report.hpp"
 
@@ -12,18 +12,18 @@
 namespace glint::cli {
 namespace {
 
-std::string name_of(PixelType type) {
+std::string to_name(PixelType type) {
     return type == PixelType::uint8 ? "uint8" : type == PixelType::uint16 ? "uint16" : "float32";
 }
 
-/// "1.83 +- 0.03": as many decimals as two digits of the error need.
+/// Returns "1.83 +- 0.03", with as many decimals as two digits of the error need.
 std::string text_of(const Estimate& estimate) {
     const double digits = estimate.error > 0 ? std::ceil(-std::log10(estimate.error)) : 2;
     const int decimals = int(std::clamp(digits, 0.0, 6.0)) + (digits > 0 ? 1 : 0);
     return fmt::format("{:.{}f} +- {:.{}f}", estimate.value, decimals, estimate.error, decimals);
 }
 
-/// What tells a value that the movie does not, or hardly does.
+/// Names the source of a value that the movie does not give, or not with certainty.
 std::string from_elsewhere(const std::string& source, const std::optional<Estimate>& estimate) {
     const std::string why = estimate ? fmt::format("; the movie's {} is {}", text_of(*estimate),
                                                    is_below_zero(*estimate) ? "below 0" : "too uncertain")
@@ -31,7 +31,7 @@ std::string from_elsewhere(const std::string& source, const std::optional<Estima
     return fmt::format(" (from {}{})", source, why);
 }
 
-/// The command to go on with; what is not known stands in capitals, and is listed.
+/// The next command. Unknown values are placeholders in capitals, and are listed.
 struct NextCommand {
     std::string line = "glint localize", placeholders;
 
@@ -52,18 +52,18 @@ NextCommand next_command(const InspectFlags& flags, const MovieInfo& movie, cons
     const MovieNoise& noise = found.result.noise;
     NextCommand next;
     next.line += fmt::format(" {} -o locs.hdf5{}", shell_file(flags.movie), as_given(flags.choice));
-    if (found.result.spots.psf != Psf{}.model) next.line += fmt::format(" --psf {}", name_of(found.result.spots.psf));
+    if (found.result.spots.psf != Psf{}.model) next.line += fmt::format(" --psf {}", to_name(found.result.spots.psf));
     const bool given = !flags.sigma.empty();
     const std::string sigma = given ? shell_word(flags.sigma) : sigma_value(found);
     next.value("--sigma", !sigma.empty(), sigma, "SIGMA",
-               "the PSF's standard deviation, about 0.21 wavelength / NA, as 130nm");
+               "the standard deviation of the PSF, about 0.21 wavelength / NA, as in 130nm");
     const CameraSetup& camera = flags.camera;
     const bool from_file = !camera.camera_file.empty() || !camera.preset.empty();
     if (from_file) next.line += as_given(camera);
     if (!from_file && !camera.region.empty()) next.line += " --region " + camera.region;
     if (!from_file || found.pixel_size_nm == 0)
         next.value("--pixel-size", found.pixel_size_nm > 0, fmt::format("{:g}nm", found.pixel_size_nm), "PIXEL_SIZE",
-                   "edge of a camera pixel in the sample, as 100nm");
+                   "edge of a camera pixel in the sample, as in 100nm");
     if (!from_file && found.options.offset_adu)
         next.value("--offset", true, fmt::format("{:g}", *found.options.offset_adu), "", "");
     else if (!from_file || !found.options.offset_adu)
@@ -95,24 +95,24 @@ std::string metadata_text(const MovieInfo& movie) {
 }
 
 std::string counts_text(const MovieCounts& counts) {
-    if (!counts.least_adu) return "none that is a finite number";
-    return fmt::format("{:g} to {:g} ADU", *counts.least_adu, *counts.most_adu);
+    if (!counts.min_adu) return "no pixel has a finite count";
+    return fmt::format("{:g} to {:g} ADU", *counts.min_adu, *counts.max_adu);
 }
 
 std::string saturation_text(const MovieCounts& counts) {
-    if (!counts.why_no_saturation.empty()) return "cannot be told: " + counts.why_no_saturation;
+    if (!counts.why_no_saturation.empty()) return "unknown: " + counts.why_no_saturation;
     if (counts.saturation_adu == 0) return "no pixels";
     return fmt::format("{:.3g} % of the pixels, at {:g} ADU (left out of the estimates)", 100 * counts.saturated_share,
                        counts.saturation_adu);
 }
 
 std::string background_text(const MovieCounts& counts) {
-    if (!counts.background_adu) return "cannot be told: no pixel has a finite count";
+    if (!counts.background_adu) return "unknown: no pixel has a finite count";
     const std::string text = fmt::format("{:.1f} ADU (mean of the frames' medians)", counts.background_adu->value);
     const auto& [drift, error] = counts.background_drift;
     if (error == 0) return text;
     constexpr double errors = 3;
-    return text + fmt::format(", from begin to end {:+.1f} +- {:.1f} ADU{}", drift, error,
+    return text + fmt::format(", changes by {:+.1f} +- {:.1f} ADU over the movie{}", drift, error,
                               std::abs(drift) > errors * error ? "" : ", which may be chance");
 }
 
@@ -133,7 +133,7 @@ std::string gain_text(const Inspected& found) {
     return "cannot be estimated: " + noise.why_not;
 }
 
-/// Offset and read noise move the line's zero together.
+/// Returns the offset, and how it depends on the read noise: both move the zero of the line.
 std::string offset_text(const Inspected& found, bool is_integer) {
     const MovieNoise& noise = found.result.noise;
     if (found.options.offset_adu)
@@ -143,19 +143,19 @@ std::string offset_text(const Inspected& found, bool is_integer) {
     if (found.options.readnoise_e > 0) return text + fmt::format("{:g} e-", found.options.readnoise_e);
     const double excess = found.options.em_gain > 1 ? 2 * found.options.em_gain : 1;
     const double per_e2 = 1 / (noise.gain_e_per_adu->value * excess);
-    const std::string below_zero = is_integer && is_below_zero(*noise.offset_adu)
-                                       ? fmt::format(
-                                             "; no camera's is below 0: there are at least {:.2g} e- of read noise "
-                                             "(--readnoise), or the movie was "
-                                             "filtered or its background subtracted",
-                                             std::sqrt(-noise.offset_adu->value / per_e2))
-                                       : "";
+    const std::string below_zero =
+        is_integer && is_below_zero(*noise.offset_adu)
+            ? fmt::format(
+                  "; since no camera's offset is below 0, the read noise is at least {:.2g} e- "
+                  "(--readnoise), or the movie was filtered or its background subtracted",
+                  std::sqrt(-noise.offset_adu->value / per_e2))
+            : "";
     return text + fmt::format("0 (with r e- rms it is {:.2g} r^2 ADU higher{})", per_e2, below_zero);
 }
 
 std::string noise_text(const MovieNoise& noise) {
     return fmt::format(
-        "variance {:.2f} ADU^2 where the mean is {:.1f} ADU: with an offset of B ADU and no read noise the gain "
+        "variance {:.2f} ADU^2 at a mean of {:.1f} ADU: with an offset of B ADU and no read noise, the gain "
         "would be ({:.1f} - B) / {:.2f}",
         noise.variance_adu2, noise.mean_adu, noise.mean_adu, noise.variance_adu2);
 }
@@ -166,11 +166,11 @@ std::string sigma_text(const Inspected& found) {
     std::string text = text_of(*spots.sigma_px) + " px";
     if (const double nm = found.pixel_size_nm; nm > 0)
         text += fmt::format(" ({} nm)", text_of({spots.sigma_px->value * nm, spots.sigma_px->error * nm}));
-    return text + fmt::format(", from {} spots that have no other near", spots.lone);
+    return text + fmt::format(", from {} spots without a neighbour", spots.lone);
 }
 
 std::string psf_text(const MovieSpots& spots) {
-    const std::string name(name_of(spots.psf));
+    const std::string name(to_name(spots.psf));
     return spots.why_psf.empty() ? name + " (the default)" : fmt::format("{}: {}", name, in_flags(spots.why_psf));
 }
 
@@ -178,15 +178,15 @@ std::string density_text(const Inspected& found) {
     const MovieSpots& spots = found.result.spots;
     std::string text = fmt::format("{:.2g}", spots.per_pixel.value);
     if (spots.per_pixel.error > 0)
-        text += fmt::format(" +- {:.1g}", spots.per_pixel.error);  // else all frames have as many
-    text += " spots a pixel and frame";
+        text += fmt::format(" +- {:.1g}", spots.per_pixel.error);  // 0 if all frames have equally many
+    text += " spots per pixel and frame";
     if (const double um = found.pixel_size_nm / 1000; um > 0)
-        text += fmt::format(" ({:.2g} a um^2)", spots.per_pixel.value / (um * um));
+        text += fmt::format(" ({:.2g} per um^2)", spots.per_pixel.value / (um * um));
     return text + fmt::format(": {} in {} frames", with_commas(spots.found), spots.frames);
 }
 
 std::string photons_text(const MovieSpots& spots) {
-    return spots.photons ? text_of(*spots.photons) + " (median of a spot in a frame)"
+    return spots.photons ? text_of(*spots.photons) + " (median per spot and frame)"
                          : std::string("not known without ") + (spots.sigma_px ? "the gain" : "lone spots");
 }
 
@@ -204,7 +204,7 @@ nlohmann::ordered_json noise_json(const MovieNoise& noise) {
             {"offset_adu", json_of(noise.offset_adu)},
             {"mean_adu", noise.mean_adu},
             {"variance_adu2", noise.variance_adu2},
-            {"range_adu", {noise.least_mean_adu, noise.most_mean_adu}},
+            {"range_adu", {noise.min_mean_adu, noise.max_mean_adu}},
             {"samples", noise.samples},
             {"why_not", noise.why_not}};
 }
@@ -217,15 +217,15 @@ nlohmann::ordered_json spots_json(const MovieSpots& spots) {
             {"frames", spots.frames},
             {"lone", spots.lone},
             {"why_not", spots.why_not},
-            {"psf", name_of(spots.psf)},
+            {"psf", to_name(spots.psf)},
             {"why_psf", in_flags(spots.why_psf)}};
 }
 
 nlohmann::ordered_json movie_counts_json(const MovieCounts& counts) {
     return {{"frames_read", counts.frames},
             {"empty_frames", counts.empty_frames},
-            {"least_adu", json_of(counts.least_adu)},
-            {"most_adu", json_of(counts.most_adu)},
+            {"least_adu", json_of(counts.min_adu)},
+            {"most_adu", json_of(counts.max_adu)},
             {"not_finite", counts.not_finite},
             {"saturation_adu", counts.saturation_adu > 0 ? nlohmann::ordered_json(counts.saturation_adu) : nullptr},
             {"saturated_share", counts.saturated_share},
@@ -241,12 +241,12 @@ std::vector<std::string> metadata_warnings(const MovieInfo& movie, const Inspect
     std::vector<std::string> warnings;
     const auto compare = [&](const char* what, const char* unit, const std::optional<double>& said,
                              const std::optional<Estimate>& estimate, bool is_given) {
-        constexpr double errors = 4, part = 0.1;  // a tenth: the estimate's own limits
+        constexpr double errors = 4, part = 0.1;  // a tenth: the accuracy of the estimate
         if (!said || !estimate || is_given) return;
         const double apart = std::abs(*said - estimate->value);
         if (apart > errors * estimate->error && apart > part * std::abs(estimate->value))
-            warnings.push_back(fmt::format("{}: its metadata say {} {:g}{}, its noise {}{}", movie.name, what, *said,
-                                           unit, text_of(*estimate), unit));
+            warnings.push_back(fmt::format("{}: its metadata give the {} as {:g}{}, its noise as {}{}", movie.name,
+                                           what, *said, unit, text_of(*estimate), unit));
     };
     const MovieNoise& noise = found.result.noise;
     compare("gain", " e-/ADU", movie.gain_e_per_adu, noise.gain_e_per_adu, found.options.gain_e_per_adu.has_value());
@@ -259,7 +259,7 @@ nlohmann::ordered_json inspection_json(const InspectFlags& flags, const MovieInf
             {"frames", movie.frames},
             {"width", movie.width},
             {"height", movie.height},
-            {"type", name_of(movie.type)},
+            {"type", to_name(movie.type)},
             {"metadata",
              {{"pixel_size_nm", json_of(movie.pixel_size_nm)},
               {"offset_adu", json_of(movie.offset_adu)},
@@ -285,18 +285,20 @@ void print_inspection(const InspectFlags& flags, const MovieInfo& movie, const I
     Summary summary;
     summary.add("movie", flags.movie)
         .add("frames", fmt::format("{} of {}x{} px, {}; {} read", with_commas(movie.frames), movie.width, movie.height,
-                                   name_of(movie.type), with_commas(counts.frames)))
+                                   to_name(movie.type), with_commas(counts.frames)))
         .add("metadata", metadata_text(movie))
         .add("counts", counts_text(counts))
         .add("saturated", saturation_text(counts));
     if (found.result.defective_pixels > 0)
-        summary.add("defective", fmt::format("{} pixels (brighter or darker than those around them in most frames)",
+        summary.add("defective", fmt::format("{} pixels (brighter or darker than their neighbours in most frames)",
                                              with_commas(found.result.defective_pixels)));
     if (counts.not_finite > 0)
-        summary.add("not finite", fmt::format("{} pixels of the frames read are NaN or infinite, and left out",
-                                              with_commas(counts.not_finite)));
+        summary.add("not finite",
+                    fmt::format("{} pixels of the frames that were read are NaN or infinite, and are left out",
+                                with_commas(counts.not_finite)));
     if (counts.empty_frames > 0)
-        summary.add("empty frames", fmt::format("{}: all pixels have one count", with_commas(counts.empty_frames)));
+        summary.add("empty frames",
+                    fmt::format("{}: all pixels have the same count", with_commas(counts.empty_frames)));
     if (!found.sources.empty()) summary.add("camera", found.sources);
     summary.add("background", background_text(counts))
         .add("gain", gain_text(found))

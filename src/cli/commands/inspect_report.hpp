@@ -1,4 +1,4 @@
-// What `glint inspect` prints.
+// The report of `glint inspect`.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -20,16 +20,16 @@ struct InspectFlags {
     ConsoleFlags console;
 };
 
-/// An inspection, with what it was made with.
+/// An inspection with its options and camera.
 struct Inspected {
     InspectOptions options;
-    double pixel_size_nm = 0;  ///< 0: not known
-    std::string sources;       ///< of the camera's values, with --camera
+    double pixel_size_nm = 0;  ///< 0 if unknown
+    std::string sources;       ///< sources of the camera's values, with --camera
     Inspection result;
-    std::string mistake;  ///< likeliest_mistake() where the noise is not the camera's
+    std::string mistake;  ///< find_wrong_camera_value() if the noise contradicts the camera
 };
 
-/// Sentences on values of the metadata that the movie contradicts.
+/// Returns a sentence for each value of the metadata that the movie contradicts.
 std::vector<std::string> metadata_warnings(const MovieInfo& movie, const Inspected& found);
 
 nlohmann::ordered_json inspection_json(const InspectFlags& flags, const MovieInfo& movie, const Inspected& found);

@@ -1,4 +1,4 @@
-// `glint jobs`: what became of submitted commands; waits for them, cancels them, shows their logs.
+// `glint jobs`: lists submitted commands, waits for them, cancels them, prints their logs.
 // SPDX-License-Identifier: MIT
 #include <fcntl.h>
 #include <fmt/chrono.h>
@@ -32,32 +32,41 @@ Examples:
   glint jobs cancel 12 13
   glint jobs --json | jq '.[] | select(.state == "failed")'
 
-Lists your jobs on this machine (glint submit), those that are queued or run and the last 20 others: queued, running, with "short" if
-they were so submitted, done (exit code
-0), failed, cancelled, lost, if the process that looked after it was killed or the machine went down, or damaged, if its record is. Jobs are
-kept for 30 days after their end, at most 1,000. Nobody else can read them; `glint top` shows all users' leases.)";
+Lists your jobs on this machine (glint submit): all that are queued or running, and the last 20
+others. The states are:
+  queued, running  with "short" for jobs of --short
+  done             the exit code is 0
+  failed           with the exit code
+  cancelled        by `glint jobs cancel`
+  lost             the process that supervises the job was killed, or the machine went down
+  damaged          the record of the job cannot be read
+
+Jobs are kept for 30 days after their end, at most 1,000. Only you can read them. `glint top` shows
+the leases of all users.)";
 
 constexpr const char* wait_footer = R"(
 Examples:
   glint jobs wait 12 && glint render locs.hdf5 -o picture.png
   glint jobs wait
 
-Returns when these jobs have ended (without a number: all that are queued or run), and prints how. The exit code is
-that of the first command that failed: 128 + signal if it was killed, 143 if it was cancelled while queued, 137 if the job is lost.)";
+Waits until these jobs have ended, and prints how they ended. Without a number, waits for all jobs
+that are queued or running. The exit code is that of the first command that failed. It is 128 +
+signal if the command was killed, 143 if the job was cancelled while queued, and 137 if it is lost.)";
 
 constexpr const char* cancel_footer = R"(
 Example:
   glint jobs cancel 12 13
 
-A queued job goes. All processes of a running command's process group get SIGTERM, so that glint keeps what is finished, and
-SIGKILL 30 s later, or when it is cancelled again. Returns when they have ended. A job that has ended is unchanged.)";
+Removes a queued job from the queue. If the command is running, all processes of its process group
+get SIGTERM, so that glint keeps what is finished. They get SIGKILL after 30 s, or when the job is
+cancelled again. Returns when the processes have ended. A job that has ended is unchanged.)";
 
 constexpr const char* log_footer = R"(
 Examples:
   glint jobs log 12
   glint jobs log --follow 12
 
-Prints what the command has written to stdout and stderr so far.)";
+Prints everything that the command has written to stdout and stderr so far.)";
 
 constexpr std::size_t ended_in_table = 20;
 constexpr int exit_cancelled = 128 + SIGTERM, exit_lost = 128 + SIGKILL;
@@ -67,7 +76,7 @@ using Numbers = std::vector<std::int64_t>;
 struct ListedJob {
     std::int64_t number = 0;
     JobState state{};
-    JobRecord record;  ///< empty of a damaged one
+    JobRecord record;  ///< empty if the job is damaged
 };
 
 struct JobsFlags {
@@ -79,7 +88,7 @@ struct JobsFlags {
 std::string damage(const JobFolder& folder, std::int64_t number) {
     const std::filesystem::path log = folder.log_of(number), place = log.parent_path();
     return fmt::format(
-        "{}: cannot be read as the record of a job, and what became of job {} is not known; {} has what it wrote, and "
+        "{}: cannot be read as the record of a job, so the state of job {} is unknown; {} contains its output, and "
         "rm -r {} removes it",
         (place / "state").string(), number, log.string(), place.string());
 }
@@ -88,7 +97,7 @@ std::vector<ListedJob> jobs_in(const JobFolder& folder) {
     std::vector<ListedJob> jobs;
     for (const std::int64_t number : folder.numbers()) {
         const std::optional<JobFile> file = folder.find(number, O_RDONLY);
-        if (!file && !folder.has(number)) continue;  // removed since
+        if (!file && !folder.has(number)) continue;  // was removed meanwhile
         ListedJob job;
         job.number = number, job.state = file ? file->state(job.record) : JobState::damaged;
         jobs.push_back(job);
@@ -103,7 +112,7 @@ JobFile job_named(const JobFolder& folder, std::int64_t number, int flags) {
     return std::move(*file);
 }
 
-/// A word as a shell would take it, on one line.
+/// Returns the word as a shell needs it, on one line.
 std::string shell_word(const std::string& word) {
     constexpr const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%";
     if (!word.empty() && word.find_first_not_of(plain) == word.npos) return word;
@@ -116,7 +125,7 @@ double seconds_between(std::int64_t from_ns, std::int64_t to_ns) {
     return double(std::max<std::int64_t>(to_ns - from_ns, 0)) / 1e9;
 }
 
-/// Of a command that has started: how long it has run. Of a lost one nobody knows.
+/// Returns how long the command has run. Empty if it has not started, and if the job is lost.
 std::optional<double> run_time_s(const ListedJob& job) {
     if (!job.record.started_ns || job.state == JobState::lost) return {};
     return seconds_between(job.record.started_ns, job.record.ended_ns ? job.record.ended_ns : system_clock_ns());
@@ -124,11 +133,11 @@ std::optional<double> run_time_s(const ListedJob& job) {
 
 std::string outcome(const ListedJob& job) {
     if (job.state == JobState::failed) return fmt::format("failed {}", job.record.exit_code);
-    return fmt::format("{}{}", name_of(job.state), is_unfinished(job.state) && job.record.is_short ? " short" : "");
+    return fmt::format("{}{}", to_name(job.state), is_unfinished(job.state) && job.record.is_short ? " short" : "");
 }
 
 void print_table(const JobFolder& folder, const std::vector<ListedJob>& jobs, bool all) {
-    if (jobs.empty()) return tell("glint: no jobs; glint submit -- CMD ... makes one\n");
+    if (jobs.empty()) return tell("glint: no jobs; glint submit -- CMD ... submits one\n");
     std::size_t ended = 0, hidden = 0;
     for (const ListedJob& job : jobs) ended += !is_unfinished(job.state);
     put("{:>6}  {:<13}  {:<15}  {:>8}  {}\n", "job", "state", "submitted", "took", "command");
@@ -151,7 +160,7 @@ void print_table(const JobFolder& folder, const std::vector<ListedJob>& jobs, bo
     }
     for (const ListedJob& job : jobs)
         if (job.state == JobState::damaged) tell("glint: {}\n", damage(folder, job.number));
-    if (hidden) tell("glint: {} older ones: glint jobs --all\n", hidden);
+    if (hidden) tell("glint: {} older jobs: glint jobs --all\n", hidden);
 }
 
 void print_list_json(const JobFolder& folder, const std::vector<ListedJob>& jobs) {
@@ -162,7 +171,7 @@ void print_list_json(const JobFolder& folder, const std::vector<ListedJob>& jobs
         const auto took = run_time_s(job);
         const bool has_code = job.record.ended_ns != 0, is_damaged = job.state == JobState::damaged;
         all.push_back({{"job", job.number},
-                       {"state", name_of(job.state)},
+                       {"state", to_name(job.state)},
                        {"short", is_damaged ? Json() : Json(job.record.is_short != 0)},
                        {"exit_code", has_code ? Json(job.record.exit_code) : Json()},
                        {"submitted_s", is_damaged ? Json() : Json(double(job.record.submitted_ns) / 1e9)},
@@ -182,7 +191,8 @@ int list_jobs(const JobsFlags& flags) {
     return exit_ok;
 }
 
-/// The last line of a job's log that is not blank, where a command says why it failed; "" if there is none.
+/// Returns the last line of a job's log that is not blank; a failed command names its reason there. Empty if there is
+/// none.
 std::string last_words(const std::filesystem::path& path) {
     constexpr off_t enough = 4096;
     const Descriptor log(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -207,18 +217,19 @@ int exit_code_for(const ListedJob& job) {
     return job.record.ended_ns ? job.record.exit_code : exit_cancelled;
 }
 
-/// Whether this process is part of the job: its command has the session of its supervisor.
+/// Returns whether this process is part of the job: the command is in the session of its supervisor.
 bool is_own(const ListedJob& job) {
     return is_unfinished(job.state) && job.record.supervisor == ::getsid(0) &&
            job.record.pid_namespace == gpu::pid_namespace();
 }
 
-/// Those that are asked for; by default all that are unfinished, and within a job those before it: later ones may wait for it.
+/// Returns the jobs to wait for: those of `numbers`, or all unfinished jobs if it is empty. Within a job, only earlier
+/// jobs, since later jobs may wait for this one.
 Numbers to_wait_for(const JobFolder& folder, Numbers numbers) {
     const std::vector<ListedJob> jobs = jobs_in(folder);
     const auto own = std::find_if(jobs.begin(), jobs.end(), is_own);
     if (own != jobs.end() && std::find(numbers.begin(), numbers.end(), own->number) != numbers.end())
-        throw OptionError(fmt::format("job {} is the one that waits: it would never end", own->number));
+        throw OptionError(fmt::format("job {} cannot wait for itself: leave its number out", own->number));
     if (!numbers.empty()) return numbers;
     for (const ListedJob& job : jobs)
         if (is_unfinished(job.state) && (own == jobs.end() || job.number < own->number)) numbers.push_back(job.number);
@@ -228,7 +239,7 @@ Numbers to_wait_for(const JobFolder& folder, Numbers numbers) {
 int wait_for(Numbers numbers) {
     const JobFolder folder;
     numbers = to_wait_for(folder, std::move(numbers));
-    std::vector<JobFile> files;  // all at first: a number that is wrong is told at once
+    std::vector<JobFile> files;  // all before the first wait: a wrong number is an immediate error
     for (const std::int64_t number : numbers) files.push_back(job_named(folder, number, O_RDONLY));
     int code = exit_ok;
     for (std::size_t k = 0; k < files.size(); ++k) {
@@ -239,7 +250,7 @@ int wait_for(Numbers numbers) {
     return code;
 }
 
-/// The last first, or it might start where an earlier one ends.
+/// Cancels the last job first: otherwise it might start when an earlier job ends.
 int cancel_all(Numbers numbers) {
     std::sort(numbers.begin(), numbers.end());
     const JobFolder folder;
@@ -257,7 +268,8 @@ int show_log(std::int64_t number, bool follow) {
     const Descriptor log(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     bool shown = false;
     for (JobRecord record;; std::this_thread::sleep_for(std::chrono::milliseconds(200))) {
-        const bool last = !follow || !is_unfinished(job.state(record));  // asked first: what was written then is there
+        const bool last =
+            !follow || !is_unfinished(job.state(record));  // before the log is read, so that nothing is missed
         char buffer[1 << 16];
         ssize_t count = -1;
         while (log && (count = ::read(log.get(), buffer, sizeof buffer)) > 0) put_text({buffer, std::size_t(count)});
@@ -266,9 +278,8 @@ int show_log(std::int64_t number, bool follow) {
         if (!last) continue;
         if (!shown && is_unfinished(job.state(record)))
             tell(
-                "glint: job {} has written nothing yet; `glint jobs log --follow {}` waits for it. Programs keep back "
-                "what they "
-                "print to a file: submitted as `stdbuf -oL COMMAND`, most programs write each line immediately\n",
+                "glint: job {} has written nothing yet; `glint jobs log --follow {}` waits for it. Programs buffer "
+                "output to a file: submit `stdbuf -oL COMMAND` to make most programs write each line immediately\n",
                 number, number);
         return exit_ok;
     }
@@ -278,23 +289,23 @@ int show_log(std::int64_t number, bool follow) {
 
 Command add_jobs(CLI::App& program) {
     const auto flags = std::make_shared<JobsFlags>();
-    CLI::App* app = program.add_subcommand("jobs", "Your submitted jobs: list, log, wait, cancel");
+    CLI::App* app = program.add_subcommand("jobs", "Lists submitted jobs, prints their logs, waits, cancels");
     app->require_subcommand(0, 1);
-    app->add_flag("--all", flags->all, "Also those that ended before the last 20");
+    app->add_flag("--all", flags->all, "Also list the jobs that ended before the last 20");
     app->add_flag("--json", flags->json, "Print all jobs as JSON on stdout (errors too)");
     app->footer(jobs_footer);
     const CLI::Validator number_range = decimal_from(std::int64_t(1));
-    CLI::App* log_app = app->add_subcommand("log", "What a job's command has written");
+    CLI::App* log_app = app->add_subcommand("log", "Prints the output of a job");
     log_app->add_option("job", flags->to_show, "Number of the job")->required()->check(number_range);
-    log_app->add_flag("-f,--follow", flags->follow, "Continue until the job has ended");
+    log_app->add_flag("-f,--follow", flags->follow, "Continue printing until the job has ended");
     log_app->footer(log_footer);
-    CLI::App* wait_app = app->add_subcommand("wait", "Wait until jobs have ended");
+    CLI::App* wait_app = app->add_subcommand("wait", "Waits until jobs have ended");
     wait_app
         ->add_option("jobs", flags->to_wait_for,
-                     "Numbers of jobs (default: all that are queued or run; within a job those before it)")
+                     "Numbers of jobs (default: all that are queued or running; within a job, those before it)")
         ->check(number_range);
     wait_app->footer(wait_footer);
-    CLI::App* cancel_app = app->add_subcommand("cancel", "End jobs, or take them out of the queue");
+    CLI::App* cancel_app = app->add_subcommand("cancel", "Stops jobs, or removes them from the queue");
     cancel_app->add_option("jobs", flags->to_cancel, "Numbers of jobs")->required()->check(number_range);
     cancel_app->footer(cancel_footer);
     return {app, [=] {

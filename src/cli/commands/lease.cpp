@@ -1,4 +1,4 @@
-// `glint lease -- CMD`: runs any program on leased GPUs, and gives them back when it ends.
+// `glint lease -- CMD`: runs any program on leased GPUs, and releases them when it ends.
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/lease.hpp"
 
@@ -25,14 +25,22 @@ Examples:
   glint lease -- python train.py --epochs 10
   glint lease python train.py
   glint lease --memory 20GiB --gpus 2 --timeout 10min -- ./fitter movie.tif
-  glint lease --memory 6GiB -- sh -c 'for f in *.tif; do glint localize "$f" -o out --sigma 130nm --camera camera.toml; done'
+  glint lease --memory 6GiB -- sh -c 'for f in *.tif; do
+      glint localize "$f" -o out --sigma 130nm --camera camera.toml; done'
 
-Waits until GPUs have that much memory which is neither allocated nor promised to others, then runs the program. Other
-programs that use glint leave this memory alone until the program ends, however it ends. The program finds the UUIDs of its
-GPUs in CUDA_VISIBLE_DEVICES, and the amount in bytes in GLINT_GPU_MEMORY_LIMIT; only glint keeps to the amount by itself. A
-glint that the program starts uses the same lease. Signals are forwarded to the program. The exit code is the program's, 128 +
-signal if it was killed, 126 or 127 if it cannot be run, 5 if no GPU was free in time (with --or-without it then runs, and sees no GPU). If this process is killed, the
-program keeps the lease.)";
+Waits until GPUs have that much memory that is neither allocated nor promised to others. Then runs
+the program. Other programs that use glint do not use this memory until the program ends, even if it
+is killed.
+
+The program finds the UUIDs of its GPUs in CUDA_VISIBLE_DEVICES, and the amount of memory in
+GLINT_GPU_MEMORY_LIMIT, in bytes. Only glint obeys this limit automatically. If the program starts
+glint, that glint uses the same lease. Signals are forwarded to the program. If this process is
+killed, the program keeps the lease.
+
+The exit code is that of the program, or:
+  128 + signal  the program was killed
+  126, 127      the program cannot be run
+  5             no GPU was free in time; with --or-without, the program then runs without a GPU)";
 
 struct LeaseFlags {
     std::string memory, timeout = "inf";
@@ -43,7 +51,7 @@ struct LeaseFlags {
 
 constexpr double gib = 1024.0 * 1024 * 1024;
 
-/// On a card of 8 GiB and less, what a program can expect beside the context and the driver's own memory.
+/// Returns 8 GiB, or on smaller GPUs the memory that remains beside the context and the driver.
 std::uint64_t default_bytes() {
     std::uint64_t largest = 0;
     for (const gpu::Device& device : gpu::inventory().devices) largest = std::max(largest, device.total_bytes);
@@ -51,10 +59,11 @@ std::uint64_t default_bytes() {
     return largest ? std::min(most, share) : most;
 }
 
-std::uint64_t bytes_of(const std::string& memory) {
+std::uint64_t num_bytes(const std::string& memory) {
     if (memory.empty()) return default_bytes();
     if (memory.find('%') != memory.npos)
-        throw OptionError("--memory=" + memory + ": which GPU it will be is not known yet; give bytes, as in 8GiB");
+        throw OptionError("--memory=" + memory +
+                          ": a percentage is not possible, since the GPU is not known yet; give bytes, as in 8GiB");
     const std::uint64_t bytes = gpu::parse_limit(memory, 0, "--memory");
     constexpr std::uint64_t least = 1 << 20;
     if (bytes < least)
@@ -65,7 +74,8 @@ std::uint64_t bytes_of(const std::string& memory) {
 
 void require_executable(const std::vector<std::string>& command) {
     if (command.empty())
-        throw OptionError("which program should run? It follows the flags: glint lease --memory 8GiB python train.py");
+        throw OptionError(
+            "the program to run is missing. Give it after the flags: glint lease --memory 8GiB python train.py");
 }
 
 std::string describe(const gpu::Lease& lease) {
@@ -76,12 +86,12 @@ std::string describe(const gpu::Lease& lease) {
                        lease.waited_s() < 1 ? "" : ", after " + clock_text(lease.waited_s()));
 }
 
-/// Waits for GPUs; signals that arrive meanwhile are meant for this process.
+/// Waits for GPUs. Signals that arrive meanwhile are for this process.
 class Queueing {
   public:
     Queueing(const LeaseFlags& flags, const HeldSignals& signals, Console& console)
         : signals_(signals), console_(console) {
-        request_.bytes = bytes_of(flags.memory);
+        request_.bytes = num_bytes(flags.memory);
         request_.gpus = flags.gpus;
         request_.timeout_s = parse_seconds(flags.timeout, "--timeout");
         request_.for_child = true;
@@ -100,7 +110,7 @@ class Queueing {
         return lease;
     }
 
-    /// The signal that asks to end; 0: none so far.
+    /// Returns the signal that asked this process to end; 0 if there was none so far.
     int look_for_signals() {
         if (!stop_) stop_ = (stopped_by_ = signals_.to_end()) != 0;
         return stopped_by_;
@@ -119,18 +129,18 @@ int run_under(gpu::Lease& lease, const std::vector<std::string>& command, const 
     const Variables variables = lease.child_environment();
     if (const int signal = queue.look_for_signals()) return 128 + signal;
     const pid_t child = start_command(command, variables, signals);
-    // Periods differ: two processes that look at a GPU in step might count each other's memory as their own.
+    // Periods differ: two processes that check a GPU in step might count each other's memory as their own.
     const double period_s = 0.9 + 0.2 * double(::getpid() % 64) / 64;
     const int code = wait_for_command(child, signals, period_s, [&] { lease.publish_held_by_child(child); });
     for (const unsigned pid : lease.kept_by()) {
         const auto info = gpu::process_info(pid);
-        tell("glint: process {}{}, which the program has left, keeps the lease until it ends\n", pid,
+        tell("glint: process {}{}, which the program has left running, keeps the lease until it ends\n", pid,
              info ? fmt::format(" ({})", printable(info->name)) : "");
     }
     return code;
 }
 
-/// Without a lease the program sees no GPU, so that it takes no memory that others have leased.
+/// Runs the program without a lease and without a GPU, so that it uses no memory that others have leased.
 int run_without(const std::vector<std::string>& command, const HeldSignals& signals, Queueing& queue) {
     if (const int signal = queue.look_for_signals()) return 128 + signal;
     const pid_t child = start_command(command, {{"CUDA_VISIBLE_DEVICES", ""}}, signals);
@@ -140,7 +150,7 @@ int run_without(const std::vector<std::string>& command, const HeldSignals& sign
 
 int run(const LeaseFlags& flags, const std::vector<std::string>& command) {
     require_executable(command);
-    if (const int code = tell_not_executable(command[0])) return code;  // now, not after an hour in the queue
+    if (const int code = tell_not_executable(command[0])) return code;  // before the wait, which can be long
     const HeldSignals signals;
     Console console(flags.console);
     Queueing queue(flags, signals, console);
@@ -148,7 +158,7 @@ int run(const LeaseFlags& flags, const std::vector<std::string>& command) {
         gpu::Lease lease = queue.acquire();
         console.notice("glint: " + describe(lease));
         if (!lease.visible())
-            console.warn("others do not see this lease and may fill the GPU; `glint doctor` says what to do");
+            console.warn("others do not see this lease and may fill the GPU; `glint doctor` names the remedy");
         return run_under(lease, command, signals, queue);
     } catch (const Cancelled&) {
         console.end_progress();
@@ -167,12 +177,12 @@ int run(const LeaseFlags& flags, const std::vector<std::string>& command) {
 Command add_lease(CLI::App& program) {
     const auto flags = std::make_shared<LeaseFlags>();
     const auto command = std::make_shared<std::vector<std::string>>();
-    CLI::App* app = program.add_subcommand("lease", "Any program on leased GPUs: glint lease -- CMD ...");
+    CLI::App* app = program.add_subcommand("lease", "Runs any program on leased GPUs: glint lease -- CMD ...");
     app->add_option("--memory", flags->memory,
-                    "Memory on each GPU, beyond the context: 6GiB, 500MB (default: 8GiB, on a smaller GPU 85 % of it)");
+                    "Memory on each GPU, beyond the context: 6GiB, 500MB (default: 8GiB, or 85 % of a smaller GPU)");
     app->add_option("--gpus", flags->gpus, "Number of different GPUs, leased together (default: 1)")
         ->check(CLI::Range(1, 32));
-    app->add_option("--timeout", flags->timeout, "How long to wait: 60s, 5min, 2h; 0: do not wait")
+    app->add_option("--timeout", flags->timeout, "How long to wait: 60s, 5min, 2h; 0 does not wait")
         ->capture_default_str();
     app->add_flag("--or-without", flags->or_without,
                   "Run the program without a GPU if none can be used, or none has room within --timeout");

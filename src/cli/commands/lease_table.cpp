@@ -41,11 +41,11 @@ std::string state_of(const gpu::LeaseHolder& holder) {
         const auto info = gpu::process_info(pid);
         left += fmt::format(" {}{}", pid, info ? fmt::format(" ({})", printable(info->name)) : "");
     }
-    return ", ended; kept by processes that it left:" + (left.empty() ? " ?" : left);
+    return ", ended; kept by processes that it left running:" + (left.empty() ? " ?" : left);
 }
 
 void add_holder(const gpu::LeaseHolder& holder, Lines& lines) {
-    const std::string taken = holder.contexts == 0 ? "not begun"
+    const std::string taken = holder.contexts == 0 ? "not in use yet"
                               : holder.contexts == 1
                                   ? amount(holder.held_bytes) + " held"
                                   : fmt::format("{} held by {} processes", amount(holder.held_bytes), holder.contexts);
@@ -53,7 +53,7 @@ void add_holder(const gpu::LeaseHolder& holder, Lines& lines) {
                                 amount(holder.reserved_bytes), taken, since(holder.since_s), state_of(holder)));
 }
 
-/// The worker that this holder is, if one.
+/// Returns the warm worker that this holder is; null if it is none.
 const warm_worker::RunningWorker* worker_of(const gpu::LeaseHolder& holder, const Workers& workers) {
     if (holder.elsewhere) return nullptr;
     const auto found = std::find_if(workers.begin(), workers.end(), [&](const auto& w) { return w.pid == holder.pid; });
@@ -78,7 +78,7 @@ void add_worker(const warm_worker::RunningWorker& running, Lines& lines) {
 void add_unmanaged_processes(const gpu::LeaseGpu& gpu, Lines& lines) {
     for (const gpu::DeviceProcess& process : gpu.foreign_processes) {
         const auto info = gpu::process_info(process.pid);
-        const std::string name = info ? printable(info->name) : "of another container, or gone";
+        const std::string name = info ? printable(info->name) : "in another container, or ended";
         lines.push_back(fmt::format("  {:<12} pid {:<8} {} used by an unmanaged process: {}",
                                     info ? user_name(info->uid) : std::string("?"), process.pid,
                                     process.used_bytes ? amount(process.used_bytes) : "? GiB", name));
@@ -109,7 +109,7 @@ void add_waiter(std::size_t place, const gpu::LeaseWaiter& waiter, std::size_t g
         fmt::format("  {:>2}. {:<12} pid {:<8} {}{}, {}{}{}{}", place, user_name(waiter.uid), waiter.pid,
                     amount(waiter.bytes), waiter.gpus > 1 ? fmt::format(" on each of {} GPUs", waiter.gpus) : "",
                     since(waiter.since_s), waiter.passes ? fmt::format(", passed {} times", waiter.passes) : "",
-                    waiter.awake ? "" : ", asleep (stopped?): it is passed over", where));
+                    waiter.awake ? "" : ", asleep (stopped?): others pass it", where));
 }
 
 /// Returns null if there is no worker.
@@ -160,7 +160,7 @@ nlohmann::ordered_json as_json(const gpu::LeaseGpu& gpu, const Workers& workers)
 
 using gpu::lease::PastLease;
 
-/// Unknown for a process that was killed.
+/// Returns the duration of the lease. Empty if the process was killed.
 std::optional<double> lasted_s(const PastLease& lease) {
     if (!lease.lasts && !lease.ended_ns) return {};
     const std::int64_t until_ns = lease.ended_ns.value_or(system_clock_ns());

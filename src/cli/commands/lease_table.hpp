@@ -1,4 +1,4 @@
-// Processes that hold GPUs or wait for them, as a table and as JSON; and past leases.
+// Processes that hold GPUs or wait for them, and past leases, as tables and as JSON.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,22 +12,22 @@
 
 namespace glint::cli {
 
-/// Leases, and what warm workers of this user are among their holders.
+/// Leases, and the warm workers of this user among their holders.
 struct LeasesAndWorkers {
     gpu::LeaseSnapshot leases;
     std::vector<warm_worker::RunningWorker> workers;
 };
 LeasesAndWorkers see_leases();
 
-/// The name of a user, or the number of one without.
+/// Returns the name of a user, or the number if there is no name.
 std::string user_name(std::uint32_t uid);
-/// As in "5.5 GiB".
+/// Returns "5.5 GiB".
 std::string amount(std::uint64_t bytes);
 
 std::vector<std::string> lease_table(const LeasesAndWorkers& seen);
 nlohmann::ordered_json lease_json(const LeasesAndWorkers& seen);
 
-/// `glint top --history`: all users' leases of the last days, and each user's sum, on stdout.
+/// `glint top --history`: prints all users' leases of the last days, and each user's total time, on stdout.
 void print_history(bool json);
 
 }  // namespace glint::cli

@@ -1,4 +1,4 @@
-// `glint link`: the localizations of a blink to one row.
+// `glint link`: joins the localizations of a blink to one row.
 // SPDX-License-Identifier: MIT
 #include "glint/link.hpp"
 
@@ -29,16 +29,20 @@ Examples:
   glint link locs.hdf5 -o linked.hdf5 --radius 4sigma --gap 2
   glint link locs.hdf5 -o tracks.hdf5 --unmerged
 
-A molecule that stays on for several frames gives as many localizations. They are joined where they lie within the radius, in
-standard deviations of their distance (4sigma) or in nm (30nm), and at most GAP dark frames apart. `auto` takes both
-from the data: the radius at which a link is as likely wrong as right, and gaps while more of them are one blink than chance.
-Without a precision of z (lpz), distances are those in x and y; a radius in nm is one in x, y and z.
+A molecule that is on for several frames gives one localization per frame. These are joined if they
+are within the radius and at most GAP dark frames apart. The radius is in standard deviations of
+their distance (4sigma) or in nm (30nm). `auto` chooses both values from the data. Its radius is the
+distance at which a link is as likely wrong as right. Its gap grows while more of the links belong
+to one blink than to chance. Without a precision of z (lpz), distances are in x and y. A radius in
+nm is in x, y and z.
 
-Of a blink one row is written: first frame, weighted position and its precision, photons summed, `n` localizations, `len` frames from
-the first to the last, `track`. With --unmerged all rows are, with their track.
+Each blink becomes one row: first frame, weighted position and its precision, sum of the photons,
+`n` localizations, `len` frames from the first to the last, and `track`. With --unmerged all rows
+are written, with their track.
 
-A and B: the variance of positions within blinks is A + B CRLB. Honest precisions have A 0 and B 1; an A above 0 is a
-movement that no precision knows of, such as vibration, and B the factor that stated variances lack. Precisions of merged rows have both.)";
+A and B: the variance of positions within blinks is A + B CRLB. If the stated precisions are right,
+A is 0 and B is 1. An A above 0 is a movement that the precisions do not include, such as vibration.
+B is the factor that the stated variances lack. The precisions of merged rows include both.)";
 
 struct LinkFlags {
     std::string table, out, pixel_size, radius = "auto", gap = "auto";
@@ -60,7 +64,7 @@ void parse_radius(const std::string& text, double pixel_nm, LinkOptions& options
         }
         if (used != number.size() || !(options.radius_sigma > 0) || !std::isfinite(options.radius_sigma))
             throw OptionError(fmt::format(
-                "--radius {}: say auto, a number of standard deviations (4sigma) or a length (30nm)", text));
+                "--radius {}: give auto, a number of standard deviations (4sigma) or a length (30nm)", text));
     } else {
         options.radius_nm = to_nm(parse_length(text, "--radius", "30nm, 4sigma or auto"), pixel_nm);
     }
@@ -70,7 +74,7 @@ void parse_gap(const std::string& text, LinkOptions& options) {
     if (text == "auto") return;
     const bool is_number =
         !text.empty() && text.size() < 7 && text.find_first_not_of("0123456789") == std::string::npos;
-    if (!is_number) throw OptionError(fmt::format("--gap {}: say auto, or a number of dark frames, 0 or more", text));
+    if (!is_number) throw OptionError(fmt::format("--gap {}: give auto, or a number of dark frames, 0 or more", text));
     options.gap = std::stoi(text);
 }
 
@@ -79,16 +83,16 @@ std::string value_text(double value, double error, const char* unit) {
 }
 std::string variance_text(const InTrackVariance& v) {
     const std::string pairs = with_commas(std::int64_t(v.pairs)) + " pairs of localizations in consecutive frames";
-    if (v.pairs == 0) return "unknown: too few blinks of two frames and more";
+    if (v.pairs == 0) return "unknown: too few blinks of two or more frames";
     if (std::isnan(v.b)) return fmt::format("unknown: no line A + B CRLB with B above 0 fits the {}", pairs);
-    if (!v.is_known()) return fmt::format("unknown: by the {}, B is not larger than its error", pairs);
+    if (!v.is_known()) return fmt::format("unknown: B is not larger than its error, from {}", pairs);
     return fmt::format("A {}, B {}", value_text(v.a_nm2, v.a_error_nm2, " nm^2"), value_text(v.b, v.b_error, ""));
 }
-/// "83.9", and "29,958" in place of "3e+04".
+/// Returns "83.9", and "29,958" instead of "3e+04".
 std::string without_exponent(double value, int digits) {
-    constexpr double most_written_out = 1e15;
-    return value >= std::pow(10, digits) - 0.5 && value < most_written_out ? with_commas(std::llround(value))
-                                                                           : fmt::format("{:.{}g}", value, digits);
+    constexpr double max_with_commas = 1e15;
+    return value >= std::pow(10, digits) - 0.5 && value < max_with_commas ? with_commas(std::llround(value))
+                                                                          : fmt::format("{:.{}g}", value, digits);
 }
 std::string radius_text(const Links& links) {
     const std::string nm = without_exponent(links.radius_nm, 3) + " nm";
@@ -106,9 +110,9 @@ nlohmann::ordered_json variance_json(const InTrackVariance& v) {
     return {{"a_nm2", v.a_nm2}, {"a_error_nm2", v.a_error_nm2}, {"b", v.b}, {"b_error", v.b_error}, {"pairs", v.pairs}};
 }
 
-/// What distances are of, where that is not all that the table has.
+/// Names the axes of distances. Empty if these are all axes of the table.
 std::string axes_text(const Links& links, const Localizations& like) {
-    return like.z_nm.empty() || links.uses_z ? "" : "x and y alone: the table says no precision of z (lpz)";
+    return like.z_nm.empty() || links.uses_z ? "" : "x and y only: the table has no precision of z (lpz)";
 }
 
 int run(const LinkFlags& flags) {
@@ -134,14 +138,14 @@ int run(const LinkFlags& flags) {
     console.end_progress();
     if (links.unlinkable > 0)
         console.warn(
-            fmt::format("{}: {} rows have no position that is a number or no precision above 0, and are not linked",
+            fmt::format("{}: {} rows are not linked: their position is not a number, or their precision is not above 0",
                         flags.table, with_commas(std::int64_t(links.unlinkable))));
     if (const std::string warning = chance_warning(links); !warning.empty())
-        console.warn(fmt::format("{}: {}: give a smaller --radius than {}{}{}", flags.table, warning,
+        console.warn(fmt::format("{}: {}: give a --radius below {}{}{}", flags.table, warning,
                                  links.radius_sigma > 0 ? fmt::format("{:.2f}sigma", links.radius_sigma)
                                                         : fmt::format("{:g}nm", links.radius_nm),
-                                 links.is_radius_chosen ? ", which auto chose from the data" : "",
-                                 links.gap > 0 ? fmt::format(", or a smaller --gap than {}", links.gap) : ""));
+                                 links.is_radius_chosen ? ", the value that auto chose from the data" : "",
+                                 links.gap > 0 ? fmt::format(", or a --gap below {}", links.gap) : ""));
     const auto out = flags.unmerged ? pieces_with_tracks(*table, links) : merged_pieces(*table, links);
     const std::size_t hidden = write_localizations(flags.out, *out, console.warner(), if_exists(flags.overwrite));
     const std::size_t rows = links.track.size();
@@ -166,15 +170,15 @@ int run(const LinkFlags& flags) {
     }
     Summary summary;
     summary.add("localizations", with_commas(std::int64_t(rows)))
-        .add("tracks", fmt::format("{}, of {} localizations in the mean", with_commas(std::int64_t(links.tracks)),
+        .add("tracks", fmt::format("{}, with {} localizations on average", with_commas(std::int64_t(links.tracks)),
                                    without_exponent(mean_length, 3)))
         .add("radius", radius_text(links))
         .add("gap", fmt::format("{} dark frames{}", links.gap, links.is_gap_chosen ? " (from the data)" : ""))
         .add("false links", share_text(links.false_links, double(links.links)))
         .add("missed links", links.radius_sigma > 0 ? share_text(links.missed_links, double(links.links))
-                                                    : "not estimated of a radius in nm")
+                                                    : "not estimated for a radius in nm")
         .add("in-track variance",
-             links.radius_sigma > 0 ? variance_text(links.lateral) : "not estimated of a radius in nm");
+             links.radius_sigma > 0 ? variance_text(links.lateral) : "not estimated for a radius in nm");
     if (const std::string axes = axes_text(links, table->like()); !axes.empty()) summary.add("distances", axes);
     if (links.axial.pairs > 0) summary.add("in-track variance, z", variance_text(links.axial));
     add_hidden_rows(summary, std::int64_t(hidden));
@@ -186,16 +190,17 @@ int run(const LinkFlags& flags) {
 
 Command add_link(CLI::App& program) {
     const auto flags = std::make_shared<LinkFlags>();
-    CLI::App* app = program.add_subcommand("link", "Localizations of a blink to one row");
+    CLI::App* app = program.add_subcommand("link", "Joins the localizations of a blink to one row");
     offer_files(app->add_option("localizations", flags->table, "Table")->required(), table_endings());
     offer_files(app->add_option("-o,--output", flags->out, "Table to write: " + written_tables())->required(),
                 table_endings());
-    offer_words(app->add_option("--radius", flags->radius, "Largest distance of a link: auto, 4sigma, 30nm"), {"auto"})
+    offer_words(app->add_option("--radius", flags->radius, "Maximum distance of a link: auto, 4sigma, 30nm"), {"auto"})
         ->capture_default_str();
-    offer_words(app->add_option("--gap", flags->gap, "Dark frames in a row within a blink: auto, or a number"),
+    offer_words(app->add_option("--gap", flags->gap,
+                                "Maximum number of consecutive dark frames within a blink: auto, or a number"),
                 {"auto"})
         ->capture_default_str();
-    app->add_flag("--unmerged", flags->unmerged, "Write all rows, with their track, instead of one row a blink");
+    app->add_flag("--unmerged", flags->unmerged, "Write all rows, with their track, instead of one row per blink");
     add_pixel_size_flag(*app, flags->pixel_size);
     add_text_table_flags(*app, flags->text);
     add_overwrite_flag(*app, flags->overwrite);

@@ -36,22 +36,28 @@ namespace fs = std::filesystem;
 constexpr const char* localize_footer = R"(
 Examples:
   glint localize movie.tif -o locs.hdf5 --sigma 130nm --pixel-size 100nm --offset 100 --gain 0.5
-  glint localize movie.tif -o spots.png --preview 0 --sigma 130nm --pixel-size 100nm --offset 100 --gain 0.5
+  glint localize movie.tif -o spots.png --preview 0 --sigma 130nm --camera camera.toml
   glint localize day1/*.tif -o results --sigma 130nm --camera camera.toml --resume
   glint localize movie.tif -o locs.csv --calibration cal.toml --camera camera.toml
   glint localize movie.tif -o locs.hdf5 --sigma 130nm --camera camera.toml --follow
 
 Movies: {}
-Output by its name: {written}. Ctrl-C keeps what is finished: NAME.partial.EXT is a valid file, and
---resume continues to the same bytes as a run that was never stopped.
-ROI: by default 2 ceil(2.3 sigma) + 1 px and at least 7; with --calibration the one it was measured in, since z is
-right in no other. In crowded frames a smaller one, such as 5, finds more; lone spots with free widths want 11 and more.
-Exit codes: 0 done, 1 internal error, 2 wrong options, 3 bad input, 4 output failed, 5 no usable GPU (with --backend gpu),
-7 not enough memory, 130 interrupted.)";
 
-/// The names of all formats, with line breaks.
+The name of the output decides its format: {written}.
+
+Ctrl-C keeps what is finished: NAME.partial.EXT is a valid file. --resume continues, and writes the
+same bytes as a run without a stop.
+
+The default ROI is 2 ceil(2.3 sigma) + 1 px, and at least 7. With --calibration it is the window of
+the calibration, since z is wrong in any other window. In crowded frames a smaller ROI, such as 5,
+finds more molecules. Lone spots with free widths need 11 or more.
+
+Exit codes: 0 done, 1 internal error, 2 wrong options, 3 bad input, 4 output failed, 5 no usable GPU
+(with --backend gpu), 7 not enough memory, 130 interrupted.)";
+
+/// Returns the names of all formats, with line breaks.
 std::string formats_in_lines() {
-    constexpr std::size_t columns = 130;
+    constexpr std::size_t columns = 92;
     std::string lines, names = names_of_movie_formats() + ".";
     for (std::size_t at = 0; at < names.size();) {
         std::size_t end = names.size();
@@ -80,7 +86,7 @@ void make_folder(const fs::path& folder) {
     fs::create_directories(folder, failed);
     if (failed)
         throw OutputError(
-            fmt::format("cannot make the folder {}: {}; choose another with -o", folder.string(), failed.message()));
+            fmt::format("cannot create the folder {}: {}; choose another with -o", folder.string(), failed.message()));
 }
 
 std::vector<LocalizeTask> tasks_in_folder(const LocalizeFlags& flags) {
@@ -91,7 +97,7 @@ std::vector<LocalizeTask> tasks_in_folder(const LocalizeFlags& flags) {
         const fs::path out = output_in(flags.out, movie);
         const auto [entry, is_new] = taken.emplace(out, movie);
         if (!is_new)
-            throw OptionError(fmt::format("{} and {} would both become {}: localize them into different folders",
+            throw OptionError(fmt::format("{} and {} would both be written to {}: localize them into different folders",
                                           entry->second, movie, out.string()));
         tasks.push_back({{movie}, out});
     }
@@ -105,8 +111,8 @@ std::vector<LocalizeTask> plan(const LocalizeFlags& flags) {
     const bool several = flags.movies.size() > 1 && !flags.concat;
     if (several && !folder && names_a_file(flags.out))
         throw OptionError(
-            fmt::format("{} movies cannot go into one file {}: -o takes a folder then, or --concat makes "
-                        "them one movie",
+            fmt::format("{} movies cannot be written to one file {}: give a folder with -o, or --concat if they are "
+                        "one movie in several files",
                         flags.movies.size(), flags.out));
     if (several || (folder && !flags.concat)) return tasks_in_folder(flags);
     if (folder) make_folder(flags.out);
@@ -115,8 +121,8 @@ std::vector<LocalizeTask> plan(const LocalizeFlags& flags) {
 
 /// Checks all outputs before the first frame of the first movie.
 void check_outputs_of(const std::vector<LocalizeTask>& tasks, const LocalizeFlags& flags) {
-    const Paths movies(flags.movies.begin(), flags.movies.end());  // of other tasks too
-    // With --resume some may be finished: each task checks later whether its output may exist.
+    const Paths movies(flags.movies.begin(), flags.movies.end());  // also those of other tasks
+    // With --resume, some outputs may be complete: each task checks later whether its output may exist.
     const bool may_exist = flags.options.overwrite || flags.options.resume;
     for (const LocalizeTask& task : tasks) {
         check_localizations_output(task.out, if_exists(may_exist), movies);
@@ -146,7 +152,7 @@ nlohmann::ordered_json as_json(const LocalizeResult& result, const LocalizeTask&
                  {"seconds", result.seconds},
                  {"frames_per_s", result.seconds > 0 ? computed / result.seconds : 0},
                  {"pixel_size_nm", options.pixel_size_nm},
-                 {"psf", std::string(name_of(options.psf.model))},
+                 {"psf", std::string(to_name(options.psf.model))},
                  {"psf_values", psf_json(options.psf)},
                  {"camera", camera_json(facts)},
                  {"estimated", options.estimated},
@@ -169,7 +175,7 @@ void print_summary(const LocalizeResult& result, const LocalizeTask& task, const
     summary.add("noise check", noise_check_text(result.noise_check, result.noise_check_error));
     if (!options.estimated.empty()) summary.add("estimated", options.estimated);
     add_lone_spots(summary, result.lone, options);
-    const std::string device = result.fit.device.empty() ? "" : ", " + result.fit.device;  // where anything was fitted
+    const std::string device = result.fit.device.empty() ? "" : ", " + result.fit.device;  // if anything was fitted
     summary.add("time", fmt::format("{:.1f} s, {} frames/s, {} threads{}", result.seconds,
                                     with_commas(std::int64_t(double(computed) / std::max(result.seconds, 1e-9))),
                                     result.fit.threads, device));
@@ -179,7 +185,7 @@ void print_summary(const LocalizeResult& result, const LocalizeTask& task, const
     summary.print();
 }
 
-/// The first flag that makes no sense for a movie that is still being written; empty where there is none.
+/// Returns the first flag that cannot be combined with a movie that is still being written; empty if there is none.
 std::string unsuited_to_growing(const LocalizeFlags& flags) {
     const bool pipe = !flags.follow.stdin_frames.empty();
     if (flags.preview_frame) return "--preview";
@@ -193,13 +199,13 @@ std::string frames_text(const MovieInfo& info) {
     return info.frames == unknown_frames ? "being written" : with_commas(info.frames) + " frames";
 }
 
-/// Runs a task. Returns its fields for --json; `complete` is false after a stop.
+/// Runs a task. Returns its fields for --json. `complete` is false after a stop.
 nlohmann::ordered_json run_task(const LocalizeTask& task, const LocalizeFlags& flags,
                                 const LocalizeTaskBy& localize_task, Console& console, bool& complete) {
     OpenedTask opened = open_task(task, flags, console);
     const MovieInfo& info = opened.movie->info();
-    if (finished_before(*opened.movie, opened.facts.camera, task.out, opened.options)) {
-        console.notice(fmt::format("{} is finished already: nothing to resume", task.out.string()));
+    if (is_already_localized(*opened.movie, opened.facts.camera, task.out, opened.options)) {
+        console.notice(fmt::format("{} is already finished: nothing to resume", task.out.string()));
         return {{"movies", task.movies}, {"output", task.out.string()}, {"complete", true}, {"skipped", true}};
     }
     opened.options.stop = &stop_on_signals();
@@ -207,12 +213,12 @@ nlohmann::ordered_json run_task(const LocalizeTask& task, const LocalizeFlags& f
                                info.planes.empty() ? "" : info.planes + ", ", frames_text(info), opened.facts.sources,
                                opened.options.roi_size));
     opened.options.progress =
-        console.progress(info.name, "frames");  // of a growing movie, when it is localized once more
+        console.progress(info.name, "frames");  // for a growing movie, when it is localized once more
     nlohmann::ordered_json more;
     const LocalizeResult result = localize_task(task, opened, console, more);
     tell_backend(flags.backend, result.fit, console);
     nlohmann::ordered_json json = as_json(result, task, opened.options, opened.facts);
-    const bool pipe = !flags.follow.stdin_frames.empty();  // whose frames are gone
+    const bool pipe = !flags.follow.stdin_frames.empty();  // its frames cannot be read again
     json["likeliest_mistake"] =
         pipe ? "" : in_flags(mistake_of(*opened.movie, opened.facts.camera, result, &stop_on_signals()));
     if (const std::string mistake = json["likeliest_mistake"]; !mistake.empty())
@@ -223,12 +229,12 @@ nlohmann::ordered_json run_task(const LocalizeTask& task, const LocalizeFlags& f
     return json;
 }
 
-/// The fields of a task that failed; others are run all the same.
+/// Returns the fields of a task that failed. Its failure does not stop the other tasks.
 nlohmann::ordered_json failed_task(const LocalizeTask& task, const Failure& failure) {
     return {{"movies", task.movies}, {"output", task.out.string()}, {"complete", false}, {"error", as_json(failure)}};
 }
 
-/// The errors were printed when they came, and may be far above by now.
+/// Lists the failed movies again at the end: their errors were printed earlier, perhaps far above.
 void tell_failures(const std::vector<nlohmann::ordered_json>& results) {
     std::size_t failed = 0;
     std::string list;
@@ -240,14 +246,14 @@ void tell_failures(const std::vector<nlohmann::ordered_json>& results) {
     if (failed > 0) tell("glint: {} of {} movies failed:\n{}", failed, results.size(), list);
 }
 
-/// What a stop leaves, and how it goes on.
+/// Explains after a stop how to continue.
 std::string stop_text(const std::vector<nlohmann::ordered_json>& results) {
     const nlohmann::ordered_json& last = results.back();
     const bool ended = last.value("once_more", false);
     const std::string again =
         ended ? "the same command without --follow and with --resume" : "the same command with --resume";
     if (last.value("frames", std::int64_t(0)) == 0)
-        return fmt::format("glint: stopped before any frame of {} was finished: {} begins with it\n",
+        return fmt::format("glint: stopped before any frame of {} was finished: continue with {}\n",
                            last["movies"][0].get<std::string>(), again);
     return fmt::format("glint: stopped; finished frames are kept: continue with {}\n", again);
 }
@@ -272,33 +278,35 @@ void add_run_flags(CLI::App& app, LocalizeFlags& flags) {
                    "Detection threshold, standard deviations of the noise (default: 5; EMCCD 6)")
         ->check(CLI::Range(1.0, 1000.0))
         ->group("Spots");
-    app.add_option("--neighbors,--neighbor-rounds", options.neighbor_rounds,
-                   "With --emitters 1: rounds in which spots that overlap are fitted again with their neighbours "
-                   "known; 0: none")
+    app.add_option(
+           "--neighbors,--neighbor-rounds", options.neighbor_rounds,
+           "With --emitters 1: number of rounds in which overlapping spots are fitted again, with their neighbours "
+           "known; 0: none")
         ->capture_default_str()
         ->group("Fit");
-    offer_words(app.add_option("--emitters", options.fit.emitters,
-                               "auto: molecules that overlap are fitted together, and more are looked for between "
-                               "them; 1: one per window")
-                    ->transform([](const std::string& text) {
-                        if (text != "1" && text != "auto") throw CLI::ValidationError("give 1 or auto, not " + text);
-                        return text == "1" ? text : std::to_string(any_emitters);
-                    })
-                    ->default_str("auto")
-                    ->group("Fit"),
-                {"auto", "1"});
+    offer_words(
+        app.add_option("--emitters", options.fit.emitters,
+                       "auto: fit overlapping molecules together, and search for more between them; 1: one molecule "
+                       "per window")
+            ->transform([](const std::string& text) {
+                if (text != "1" && text != "auto") throw CLI::ValidationError("give 1 or auto, not " + text);
+                return text == "1" ? text : std::to_string(any_emitters);
+            })
+            ->default_str("auto")
+            ->group("Fit"),
+        {"auto", "1"});
     app.add_option(
            "--psf-misfit", options.fit.psf_misfit,
-           "With --emitters auto: by what part of its width the PSF may differ from the model, 0 to 1 (default: from "
-           "lone spots of the movie)")
+           "With --emitters auto: how much the PSF may differ from the model, as a fraction of its width, 0 to 1 "
+           "(default: from lone spots of the movie)")
         ->check(CLI::Range(0.0, 1.0))
         ->group("Fit");
     app.add_flag("--keep-failed", options.keep_failed,
-                 "Keep every fit: those that did not converge (column status), left their spot, or are duplicates")
+                 "Keep every fit, also if it did not converge (column status), left its spot, or is a duplicate")
         ->group("Fit");
     app.add_flag(
            "--keep-defective", options.keep_defective,
-           "Use pixels that the movie shows to be defective, and hits of single pixels (default: they are left out)")
+           "Use pixels that are defective by the movie itself, and keep hits of single pixels (default: left out)")
         ->group("Spots");
     app.add_option("--frames", flags.frames, "BEGIN:END, frames from 0, END excluded: 0:1000, 500:")->group("Run");
     app.add_option("--threads", options.threads, "Threads (default: GLINT_THREADS, or all that may be used)")
@@ -311,12 +319,13 @@ void add_run_flags(CLI::App& app, LocalizeFlags& flags) {
             ->group("Run"),
         {".csv"});
     app.add_flag("--resume", options.resume, "Continue a stopped run with the same input and options")->group("Run");
-    app.add_flag("--overwrite", options.overwrite, "Replace existing output; drop an unfinished run's journal")
+    app.add_flag("--overwrite", options.overwrite,
+                 "Replace existing output, and discard the journal of an unfinished run")
         ->group("Run");
     app.add_option(
            "--preview", flags.preview_frame,
-           "Only draw this frame (from 0) with the spots found circled, and with --emitters auto a cross at each "
-           "molecule, into the PNG of -o")
+           "Only draw this frame (from 0) into the PNG of -o: a circle around each spot and, with --emitters auto, "
+           "a cross at each molecule")
         ->group("Run");
 }
 
@@ -326,10 +335,10 @@ OpenedTask open_task(const LocalizeTask& task, const LocalizeFlags& given, Conso
     std::optional<RegionOfFrames> region;
     std::unique_ptr<Movie> movie = open_movies(task.movies, given, &region);
     try {
-        complete_facts(given, movie->info());  // before anything is estimated
+        complete_facts(given, movie->info());  // before estimates, which can take long
     } catch (const OptionError&) {
         for (const std::string& warning : movie->info().warnings)
-            console.warn(warning);  // perhaps why a value is missing
+            console.warn(warning);  // may explain why a value is missing
         throw;
     }
     LocalizeFlags flags = given;
@@ -339,7 +348,8 @@ OpenedTask open_task(const LocalizeTask& task, const LocalizeFlags& given, Conso
     opened.options.region = region;
     opened.options.warn = console.warner();
     use_backend(flags.backend, opened.options, opened.options, console);
-    // A camera's rate is a few cores' work: no GPU is held while frames are waited for, unless it was asked for.
+    // A few cores suffice for the frame rate of a camera: no GPU is held while waiting for frames, unless the user asks
+    // for one.
     if (flags.follow.growing() && compares_backends(opened.options)) opened.options.backend = Backend::cpu;
     return opened;
 }
@@ -349,11 +359,11 @@ CameraFacts complete_facts(const LocalizeFlags& flags, const MovieInfo& movie) {
     const bool preview = flags.preview_frame.has_value();
     if (flags.movies.empty()) missing.add("a movie", "", "");
     if (flags.out.empty() && !preview) missing.add("output (-o)", "", "");
-    // The preview is in pixels, and with such a sigma needs no nanometres.
+    // The preview is in pixels. With a sigma in pixels it needs no pixel size.
     CameraFacts facts = complete_facts(flags, movie, missing, !(preview && flags.psf.sigma.ends_with("px")));
     const std::string advice =
         flags.follow.growing() ? "" : advice_on(missing, flags.movies.empty() ? "movie.tif" : flags.movies.front());
-    missing.require(movie.name.empty() ? "glint " + flags.command : movie.name, example_of(flags), advice);
+    missing.require(movie.name.empty() ? "glint " + flags.command : movie.name, make_example(flags), advice);
     return facts;
 }
 
@@ -368,11 +378,11 @@ void require_used_flags(const LocalizeFlags& flags) {
 }
 
 int localize_all(const LocalizeFlags& flags, const LocalizeTaskBy& localize_task) {
-    stop_on_signals();  // from here on, also while movies are opened
+    stop_on_signals();  // before movies are opened, which can take long
     require_used_flags(flags);
     if (flags.follow.growing()) require_suited(flags.follow, unsuited_to_growing(flags));
     if (flags.preview_frame && !flags.movies.empty()) return preview(flags);
-    if (flags.movies.empty() || flags.out.empty())  // throws: it tells what else is missing
+    if (flags.movies.empty() || flags.out.empty())  // throws an error that names everything that is missing
         complete_facts(flags, flags.movies.empty() || flags.follow.growing()
                                   ? MovieInfo()
                                   : open_movies({flags.movies.front()}, flags)->info());
@@ -413,10 +423,10 @@ std::unique_ptr<Movie> open_movies(const std::vector<std::string>& paths, const 
     if (flags.camera.region.empty()) return movie;
     const PixelRegion part = parse_pixel_region(flags.camera.region);
     if (region) *region = {part, movie->info().width, movie->info().height};
-    return region_of(std::move(movie), part);
+    return crop_movie(std::move(movie), part);
 }
 
-std::string example_of(const LocalizeFlags& flags) {
+std::string make_example(const LocalizeFlags& flags) {
     std::string text = "glint " + flags.command;
     text += as_given(flags.follow);
     if (flags.follow.stdin_frames.empty())
@@ -430,13 +440,13 @@ std::string example_of(const LocalizeFlags& flags) {
 }
 
 CLI::App* add_localize_flags(CLI::App& program, LocalizeFlags& flags) {
-    CLI::App* app = program.add_subcommand("localize", "Movies to localizations: find, fit, write");
+    CLI::App* app = program.add_subcommand("localize", "Turns movies into localizations");
     offer_files(app->add_option("movies", flags.movies, "Movies, at least one"), offered_movie_endings());
     offer_files(
         app->add_option("-o,--output", flags.out,
-                        fmt::format("Output file ({}), or a folder: a name without an ending", written_tables())),
+                        fmt::format("Output file ({}), or a folder: a name without an extension", written_tables())),
         table_endings());
-    app->add_flag("--concat", flags.concat, "The movies are one movie in several files");
+    app->add_flag("--concat", flags.concat, "Treat the movies as one movie in several files");
     add_movie_flags(*app, flags.choice);
     add_region_flag(*app, flags.camera.region);
     add_psf_flags(*app, flags.psf);
@@ -462,7 +472,7 @@ Command add_localize(CLI::App& program) {
                     *flags, [flags](const LocalizeTask& task, OpenedTask& opened, Console& console, auto& more) {
                         const auto growing = dynamic_cast<GrowingMovie*>(opened.movie.get());
                         const Camera& camera = opened.facts.camera;
-                        // Files that came later may contradict the metadata of the first, as those of a finished movie.
+                        // Later files may contradict the metadata of the first file, as in a finished movie.
                         const auto check_ended = [&] { complete_facts(*flags, opened.movie->info()); };
                         return growing ? follow_and_report(*growing, camera, task.out, opened.options, flags->follow,
                                                            console, more, check_ended)

@@ -1,4 +1,4 @@
-// What a summary of `glint localize` and of its preview says about spots, molecules and the PSF.
+// Lines on spots, molecules and the PSF, for the summaries of `glint localize` and its preview.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -12,25 +12,25 @@
 namespace glint::cli {
 namespace {
 
-/// "4,862, one at each spot", or by how many they differ from the spots.
+/// Returns "4,862, one at each spot", or the differences between molecules and spots.
 std::string molecules_text(const LocalizeResult& result) {
     std::string text = with_commas(result.molecules);
     if (result.spots == 0) return text;
     if (result.added == 0 && result.merged == 0) return text + ", one at each spot";
-    return text + fmt::format(" ({} added beside those of spots, {} spots merged with others)",
-                              with_commas(result.added), with_commas(result.merged));
+    return text + fmt::format(" ({} added beside spots, {} spots merged with others)", with_commas(result.added),
+                              with_commas(result.merged));
 }
 
 }  // namespace
 
 std::string noise_check_text(double spread, double error, std::string_view where) {
     if (!(spread > 0)) return fmt::format("not measured{}: there are no empty regions", where);
-    constexpr double no_measure = 10;  // beyond, the figure says nothing but that the camera's values are wrong
+    constexpr double no_measure = 10;  // above, the value only shows that the camera's values are wrong
     if (spread > no_measure)
-        return fmt::format("over {:g}{} (1 when the camera's values are right): see the warning", no_measure, where);
+        return fmt::format("over {:g}{} (1 if the camera's values are right): see the warning", no_measure, where);
     const std::string text =
         error > 0 ? fmt::format("{:.3f} +- {:.3f}", spread, std::max(error, 0.0005)) : fmt::format("{:.2f}", spread);
-    return fmt::format("{}{} (1 when the camera's values are right)", text, where);
+    return fmt::format("{}{} (1 if the camera's values are right)", text, where);
 }
 
 void add_counts(Summary& summary, const LocalizeResult& result, const LocalizeOptions& options) {
@@ -50,34 +50,34 @@ void add_counts(Summary& summary, const LocalizeResult& result, const LocalizeOp
                     fmt::format("{} (not a number or infinite; left out)", with_commas(result.bad_pixels)));
     if (result.background.max_e > 0)
         summary.add("static background",
-                    fmt::format("{} up to {:.3g} e- a pixel, by the mean of {} frames without what comes and goes",
-                                result.background.is_known ? "known light:" : "not taken out:", result.background.max_e,
-                                result.background.frames));
+                    fmt::format("{} up to {:.3g} e- per pixel, from the mean of {} frames without blinking molecules",
+                                result.background.is_known ? "known light:" : "not subtracted:",
+                                result.background.max_e, result.background.frames));
     summary.add("spots", with_commas(result.spots));
     summary.add("molecules fitted", molecules_text(result));
     summary.add("  not converged", fmt::format("{} ({})", with_commas(result.not_converged), fate));
     summary.add("  left their spot", fmt::format("{} ({})", with_commas(result.left_spot), fate));
     if (result.hits > 0) summary.add("  hits of a pixel", fmt::format("{} ({})", with_commas(result.hits), fate));
-    if (options.fit.emitters == 1)  // joint fits have none
+    if (options.fit.emitters == 1)  // joint fits have no duplicates
         summary.add("  duplicates", fmt::format("{} ({})", with_commas(result.duplicates), fate));
     summary.add("localizations", with_commas(result.localizations));
     if (result.mostly_saturated > 0)
         summary.add("  mostly saturated", fmt::format("{} (column status is {})", with_commas(result.mostly_saturated),
                                                       int(FitStatus::saturated)));
-    if (describe(options.psf.model).calibrated)
+    if (describe(options.psf.model).has_z)
         summary.add("  z at bound", fmt::format("{} (column status is 2)", with_commas(result.at_bound)));
-    if (result.lone.most_width_nm > 0)
+    if (result.lone.max_width_nm > 0)
         summary.add("  width at bound",
-                    fmt::format("{} (column status is 2; where molecules overlap, widths stay near "
+                    fmt::format("{} (column status is 2; widths of overlapping molecules stay near "
                                 "those of lone spots, {:.0f} to {:.0f} nm)",
-                                with_commas(result.at_bound), result.lone.least_width_nm, result.lone.most_width_nm));
+                                with_commas(result.at_bound), result.lone.min_width_nm, result.lone.max_width_nm));
 }
 
 void add_lone_spots(Summary& summary, const LoneSpots& lone, const LocalizeOptions& options) {
     const std::string source =
         options.fit.psf_misfit != learn_misfit ? "as given"
         : lone.crowd_molecules > 0 ? fmt::format("from {} molecules of crowded frames", lone.crowd_molecules)
-        : lone.count == 0          ? fmt::format("usual: too few single molecules among {} lone spots", lone.found)
+        : lone.count == 0          ? fmt::format("default: too few single molecules among {} lone spots", lone.found)
         : lone.count == lone.found
             ? fmt::format("from {} lone spots", lone.found)
             : fmt::format("from {} lone spots, of which {} have the width of single molecules", lone.found, lone.count);

@@ -28,7 +28,7 @@ std::string joined(const std::vector<std::string>& movies) {
     return text;
 }
 
-/// What became of a task: `result` is null where it was not begun.
+/// Returns the status of a task. `result` is null if the task was not begun.
 const char* status_of(const Json& result) {
     if (result.is_null()) return "not begun";
     if (result.contains("error")) return "failed";
@@ -59,7 +59,8 @@ void check_summary_table(const LocalizeFlags& flags, const std::vector<LocalizeT
     if (flags.summary.empty()) return;
     const fs::path table = flags.summary;
     if (table.extension() != ".csv")
-        throw OptionError(fmt::format("--summary writes a CSV: {} should end in .csv", flags.summary));
+        throw OptionError(
+            fmt::format("--summary {}: the table is written as CSV, to a name that ends in .csv", flags.summary));
     const bool replaces = flags.options.overwrite || (flags.options.resume && is_summary_table(table));
     check_outputs({table}, if_exists(replaces), {flags.movies.begin(), flags.movies.end()});
     for (const LocalizeTask& task : tasks) {

@@ -1,4 +1,4 @@
-// `glint localize --preview FRAME`: a picture of the detected spots and of the molecules that the run would write.
+// `glint localize --preview FRAME`: draws the detected spots, and the molecules that a run would write.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -33,7 +33,7 @@ float quantile(std::vector<float> values, double share) {
     return *at;
 }
 
-/// Gray, each pixel as a square of `scale` pixels; missing ones (NaN) black.
+/// Returns the frame in gray, each pixel as a square of `scale` pixels. Missing pixels (NaN) are black.
 RgbPicture gray_picture(const std::vector<float>& values, int width, int height, int scale) {
     std::vector<float> known;
     std::copy_if(values.begin(), values.end(), std::back_inserter(known),
@@ -51,7 +51,7 @@ RgbPicture gray_picture(const std::vector<float>& values, int width, int height,
     return picture;
 }
 
-/// Where a position of the frame, px, lies in the picture.
+/// Converts a position in the frame, px, to a position in the picture.
 double drawn_at(double position, int scale) { return (position + 0.5) * scale - 0.5; }
 
 void circle_spots(const Spots& spots, double radius_px, int scale, RgbPicture& picture) {
@@ -63,14 +63,14 @@ bool is_of_group(const Localizations& found, std::size_t row) {
     return !found.emitters.empty() && found.emitters[row] > 0;
 }
 
-/// A cross at each molecule; those that were fitted together in another colour.
+/// Draws a cross at each molecule. Molecules that were fitted together have another colour.
 void cross_molecules(const Localizations& found, int scale, RgbPicture& picture) {
     for (std::size_t k = 0; k < found.size(); ++k)
         draw_cross(picture, drawn_at(found.x_px[k], scale), drawn_at(found.y_px[k], scale), 0.5 * scale,
                    is_of_group(found, k) ? group_rgb : spot_rgb);
 }
 
-/// Below the frame, a line for each kind of mark.
+/// Adds a line below the frame for each kind of mark.
 void add_legend(std::size_t spots, std::size_t alone, std::size_t together, RgbPicture& picture) {
     const int scale = picture.width < 600 ? 1 : 2, line = line_px * scale, below = picture.height;
     picture.height += 3 * line;
@@ -93,7 +93,7 @@ std::size_t count_of_groups(const Localizations& found) {
     return count;
 }
 
-/// The job's one frame, with what was found in it.
+/// Draws the one frame of the job, with its spots and molecules.
 RgbPicture draw(Movie& movie, const LocalizeJob& job, const Localizations& found) {
     const int width = job.camera.width(), height = job.camera.height();
     FrameBlock block;
@@ -117,11 +117,11 @@ std::filesystem::path picture_path(const LocalizeFlags& flags) {
         return fmt::format("{}_frame{}.png", std::filesystem::path(flags.movies.front()).stem().string(),
                            *flags.preview_frame);
     if (lower_extension(flags.out) != ".png")
-        throw OptionError(fmt::format("--preview draws a PNG: -o {} should end in .png", flags.out));
+        throw OptionError(fmt::format("-o {}: --preview draws a PNG, to a name that ends in .png", flags.out));
     return flags.out;
 }
 
-/// Several movies are localized one by one, each with what its own frames teach: the first is shown.
+/// Returns the movie to preview. Several movies are localized one by one, with estimates of their own: shows the first.
 std::vector<std::string> movies_of(const LocalizeFlags& flags, Console& console) {
     if (flags.concat || flags.movies.size() == 1) return flags.movies;
     const std::vector<std::filesystem::path> movies = without_continuations({flags.movies.begin(), flags.movies.end()});
@@ -135,8 +135,8 @@ void require_frame(std::int64_t frame, const LocalizeFlags& flags, const FrameRa
     if (frame >= range.begin && frame < range.end) return;
     throw OptionError(flags.frames.empty()
                           ? fmt::format("--preview {}: {} has frames 0 to {}", frame, movie, range.end - 1)
-                          : fmt::format("--preview {}: --frames {} are the frames {} to {} of {}", frame, flags.frames,
-                                        range.begin, range.end - 1, movie));
+                          : fmt::format("--preview {}: --frames {} selects the frames {} to {} of {}", frame,
+                                        flags.frames, range.begin, range.end - 1, movie));
 }
 
 }  // namespace
@@ -158,14 +158,14 @@ int preview(const LocalizeFlags& given) {
     for (const std::filesystem::path& file : files_of(flags.psf)) inputs.push_back(file);
     check_outputs({out}, if_exists(flags.options.overwrite), inputs);
     LocalizeOptions options = flags.options;
-    // A sigma in pixels does not depend on the pixel size: any value will do for the conversion.
+    // A sigma in pixels does not depend on the pixel size: any value suits the conversion.
     options.pixel_size_nm = facts.pixel_size_nm > 0 ? facts.pixel_size_nm : 100;
     options.psf = psf_of(flags.psf, options.pixel_size_nm);
     options.frames = range;
     options.warn = console.warner(), options.stop = &stop_on_signals();
     use_backend(flags.backend, options, options, console);
 
-    // As the run does it, which learns from all its frames.
+    // As in a run: the estimates are from all frames.
     LocalizeJob job = prepare_job(*movie, facts.camera, options);
     job.frames = {frame, frame + 1};
     LocalizeResult result;
@@ -186,7 +186,8 @@ int preview(const LocalizeFlags& given) {
     summary.add("  fitted together", with_commas(std::int64_t(together)));
     summary.add("noise check", noise_check_text(result.noise_check, 0, " in this frame"));
     add_lone_spots(summary, job.lone, options);
-    summary.add("marks", "circle: spot found; cross: molecule, yellow where fitted alone, cyan with its neighbours");
+    summary.add("marks",
+                "circle: spot found; cross: molecule, yellow if fitted alone, cyan if fitted with its neighbours");
     summary.add("written", out.string()).print();
     return exit_ok;
 }

@@ -39,8 +39,11 @@ Examples:
   glint render locs.hdf5 -o detail.png --region 10:20um,5:12um --picture-pixel 5nm
   glint render tubulin.hdf5 clathrin.hdf5 -o both.png --colors magenta,green
 
-LOCS: {readable}. A .png is for the eye: contrast by percentile, a
-perceptual colormap, a scale bar. Several tables are drawn in one picture, each in its own colour. A .tif holds the density itself, 32-bit float, localizations a picture pixel.)";
+Reads: {readable}.
+
+A .png is for the eye: contrast by percentile, a perceptual colormap and a scale bar. Several tables
+are drawn in one picture, each in its own colour. A .tif contains the density itself, in
+localizations per picture pixel, as 32-bit float.)";
 
 struct RenderFlags {
     std::vector<std::string> locs;
@@ -63,7 +66,7 @@ struct Span {
     double begin_px = 0, end_px = 0;
 };
 
-/// "10:20um" as two positions in camera pixels; the unit stands behind the second number, or behind both.
+/// Parses "10:20um" as two positions in camera pixels. The unit follows the second number, or both numbers.
 Span parse_span(const std::string& text, double pixel_size_nm, const std::string& all) {
     const auto refuse = [&] {
         throw OptionError(
@@ -93,11 +96,12 @@ RenderRegion parse_region(const std::string& text, double pixel_size_nm) {
     const Span x = parse_span(text.substr(0, comma), pixel_size_nm, text);
     const Span y = parse_span(comma == text.npos ? "" : text.substr(comma + 1), pixel_size_nm, text);
     if (!(x.begin_px < x.end_px && y.begin_px < y.end_px))
-        throw OptionError(fmt::format("--region {}: a region begins below its end", text));
+        throw OptionError(
+            fmt::format("--region {}: the first value must be smaller than the second, along x and along y", text));
     return {x.begin_px, x.end_px, y.begin_px, y.end_px};
 }
 
-/// "magenta,green" as words; "auto": none.
+/// Splits "magenta,green" into words. Empty for "auto".
 std::vector<std::string> parse_colors(const std::string& text) {
     std::vector<std::string> colors;
     if (text.empty() || text == "auto") return colors;
@@ -125,7 +129,7 @@ void set_options(RenderFlags& flags, double pixel_size_nm) {
     options.channel_colors = parse_colors(flags.colors);
 }
 
-/// Returns width and height of the picture that was written.
+/// Writes the picture. Returns its width and height.
 std::pair<int, int> write_picture(std::span<TablePieces* const> tables, const RenderFlags& flags,
                                   const StopFlag& stop) {
     const auto stop_here = [&] {
@@ -145,23 +149,23 @@ std::pair<int, int> write_picture(std::span<TablePieces* const> tables, const Re
     return {picture.width, picture.height};
 }
 
-/// Refuses flags that would change nothing.
+/// Throws OptionError for a flag that changes nothing.
 void require_used(const RenderFlags& flags, bool is_png) {
     const RenderOptions& options = flags.options;
     const auto refuse = [](const char* flag, const char* why) {
         throw OptionError(fmt::format("{} changes nothing {}: leave it out", flag, why));
     };
-    const char* in_tif = "in a .tif, which holds the density itself";
+    const char* in_tif = "in a .tif, which contains the density itself";
     if (!is_png && !options.colormap.empty()) refuse("--colormap", in_tif);
     if (!is_png && !flags.scale_bar.empty()) refuse("--scale-bar", in_tif);
     if (!is_png && options.saturate_percent != RenderOptions().saturate_percent) refuse("--saturate", in_tif);
     if (!options.colormap.empty() && (flags.locs.size() > 1 || !flags.colors.empty()))
-        refuse("--colormap", "where each table has its own colour");
+        refuse("--colormap", "if each table has its own colour");
     if (options.min_blur_px > 0 && flags.mode == "histogram") refuse("--min-blur", "in a histogram");
     if (!flags.blur.empty() && flags.mode == "histogram") refuse("--blur", "in a histogram");
 }
 
-/// Throws OptionError for a file that is no picture, or that cannot hold what the flags ask for.
+/// Throws OptionError if the output is no picture, or if its format does not suit the flags.
 void require_suited_output(const RenderFlags& flags) {
     const std::string extension = lower_extension(flags.out);
     if (extension != ".png" && extension != ".tif" && extension != ".tiff")
@@ -169,8 +173,9 @@ void require_suited_output(const RenderFlags& flags) {
     const bool is_colored = flags.color_z || flags.color_frame || !flags.colors.empty() || flags.locs.size() > 1;
     if (extension != ".png" && is_colored)
         throw OptionError(
-            "several tables, --colors, --color-z and --color-frame make colours, which a float TIFF cannot hold: -o "
-            "PICTURE.png");
+            "several tables, --colors, --color-z and --color-frame need colours, which a 32-bit float TIFF does not "
+            "have: "
+            "give -o PICTURE.png");
     require_used(flags, extension == ".png");
     Paths inputs;
     for (const std::string& table : flags.locs)
@@ -180,8 +185,8 @@ void require_suited_output(const RenderFlags& flags) {
 
 struct OpenTables {
     std::vector<std::unique_ptr<LocalizationReader>> readers;
-    std::vector<TablePieces*> pieces;  ///< of the readers
-    double pixel_nm = 0;               ///< of the first table that knows it
+    std::vector<TablePieces*> pieces;  ///< views of the readers
+    double pixel_nm = 0;               ///< of the first table that contains it
 
     std::size_t rows() const {
         return std::accumulate(readers.begin(), readers.end(), std::size_t(0),
@@ -212,7 +217,7 @@ Drawn draw(RenderFlags& flags, std::span<TablePieces* const> tables, const StopF
     if (!flags.options.region.is_everything()) drawn.rows_in_region = rows_in_region(tables, flags.options.region);
     if (flags.options.color != RenderColor::density && tables.size() == 1)
         drawn.color_range = color_range(*tables.front(), flags.options);
-    if (drawn.color_range && flags.color_z)  // so that the table is not read for it again
+    if (drawn.color_range && flags.color_z)  // so that the table is not read again for the range
         std::tie(flags.options.z_min_nm, flags.options.z_max_nm) = *drawn.color_range;
     std::tie(drawn.width, drawn.height) = write_picture(tables, flags, stop);
     if (tables.size() > 1 || !flags.colors.empty()) drawn.colors = channel_color_names(tables.size(), flags.options);
@@ -249,7 +254,8 @@ int run(RenderFlags& flags) {
     set_options(flags, tables.pixel_nm);
     const Drawn drawn = draw(flags, tables.pieces, stop);
     const std::size_t rows = tables.rows();
-    if (rows == 0) console.warn(fmt::format("{}: there are no localizations to draw: the picture is empty", flags.out));
+    if (rows == 0)
+        console.warn(fmt::format("{}: the picture is empty, since there are no localizations to draw", flags.out));
     if (flags.console.json)
         print_drawn_json(flags, drawn, rows);
     else
@@ -262,40 +268,42 @@ int run(RenderFlags& flags) {
 Command add_render(CLI::App& program) {
     const auto flags = std::make_shared<RenderFlags>();
     RenderOptions& options = flags->options;
-    CLI::App* app = program.add_subcommand("render", "Localizations to a super-resolved picture");
+    CLI::App* app = program.add_subcommand("render", "Renders localizations to a super-resolved picture");
     offer_files(
-        app->add_option("localizations", flags->locs, "Localizations; several in colours of their own")->required(),
+        app->add_option("localizations", flags->locs, "Localizations. Several tables are drawn in different colours")
+            ->required(),
         table_endings());
     offer_files(app->add_option("-o,--output", flags->out, "Picture: .png (colours) or .tif (32-bit float density)")
                     ->required(),
                 {".png", ".tif", ".tiff"});
-    app->add_option("--mode", flags->mode, "gaussian (each by its own precision) or histogram")
+    app->add_option("--mode", flags->mode, "gaussian (width: the precision of each localization) or histogram")
         ->check(CLI::IsMember({"gaussian", "histogram"}))
         ->capture_default_str();
     app->add_option("--zoom", options.zoom,
-                    "Picture pixels per camera pixel (default: 10, or more for 1,000 along the longer edge)")
-        ->check(CLI::Range(0.001, 1e6));  // PositiveNumber's error would say "0 or more"
+                    "Picture pixels per camera pixel (default: 10, or more to reach 1,000 along the longer edge)")
+        ->check(CLI::Range(0.001, 1e6));  // the error of PositiveNumber would be "0 or more"
     app->add_option("--picture-pixel", flags->picture_pixel,
                     "Edge of a picture pixel, with unit: 10nm; instead of --zoom")
         ->excludes("--zoom");
-    app->add_option("--min-blur", options.min_blur_px, "Smallest Gaussian, picture pixels (default: 0.5)");
+    app->add_option("--min-blur", options.min_blur_px,
+                    "Minimum standard deviation of a Gaussian, picture pixels (default: 0.5)");
     app->add_option("--blur", flags->blur,
                     "Standard deviation of every Gaussian, with unit: 15nm (default: the precision of each)");
     app->add_option("--region", flags->region,
-                    "X:X,Y:Y of what to draw, with units, as in 10:20um,5:12um; 0 is the centre of the first pixel");
-    app->add_flag("--color-z", flags->color_z, "z as colour, density as brightness");
-    app->add_flag("--color-frame", flags->color_frame, "The frame as colour, density as brightness")
+                    "Part to draw, X:X,Y:Y with units, as in 10:20um,5:12um; 0 is the centre of the first pixel");
+    app->add_flag("--color-z", flags->color_z, "Show z as colour, and density as brightness");
+    app->add_flag("--color-frame", flags->color_frame, "Show the frame as colour, and density as brightness")
         ->excludes("--color-z");
     app->add_option(
         "--colors", flags->colors,
-        "Colors of several tables, as in --colors magenta,green: magenta, green, cyan, yellow, red, blue, gray "
+        "Colours of the tables, as in --colors magenta,green: magenta, green, cyan, yellow, red, blue, gray "
         "(default, or auto: in this order)");
     app->add_option("--z-range", flags->z_range, "MIN:MAX of the colours, nm (default: 1st to 99th percentile)")
         ->needs("--color-z");
     offer_words(app->add_option("--colormap", options.colormap,
                                 "inferno (default), viridis, magma, cividis, gray, turbo (default of z and frames)"),
                 {"inferno", "viridis", "magma", "cividis", "gray", "turbo"});
-    app->add_option("--saturate", options.saturate_percent, "Share of the brightest pixels shown white, percent")
+    app->add_option("--saturate", options.saturate_percent, "Percentage of the brightest pixels that are shown white")
         ->capture_default_str();
     app->add_option("--scale-bar", flags->scale_bar, "Length of the scale bar, with unit: 1um (default: chosen)");
     app->add_flag("--no-scale-bar", flags->no_scale_bar, "No scale bar")->excludes("--scale-bar");

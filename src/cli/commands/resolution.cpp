@@ -1,4 +1,4 @@
-// `glint resolution`: how precise localizations are, and what their picture resolves.
+// `glint resolution`: estimates the precision of localizations and the resolution of their picture.
 // SPDX-License-Identifier: MIT
 #include "glint/resolution.hpp"
 
@@ -37,10 +37,10 @@ void print_resolution(const Localizations& table, const Resolution& result) {
     const Nena& nena = result.nena;
     Summary summary;
     summary.add("localizations", with_commas(std::int64_t(table.size())))
-        .add("NeNA", fmt::format("{} (rms {}; of one precision for all {})", text(nena.precision), text(nena.rms),
+        .add("NeNA", fmt::format("{} (rms {}; with one precision for all {})", text(nena.precision), text(nena.rms),
                                  text(nena.single)))
         .add("stated", std::isnan(nena.stated_nm) ? "-"
-                                                  : fmt::format("{:.2f} nm, of the same {} pairs", nena.stated_nm,
+                                                  : fmt::format("{:.2f} nm, for the same {} pairs", nena.stated_nm,
                                                                 with_commas(std::int64_t(nena.pairs))));
     for (const Nena& later : result.later)
         summary.add(fmt::format("NeNA, {} frames", later.lag), text(later.precision));
@@ -60,15 +60,20 @@ Examples:
   glint resolution locs.hdf5 -o curve.csv --map precision.tif --density density.tif --tile 2um
   glint resolution locs.hdf5 --split blocks --block-frames 1000 --json
 
-Give the table before blinks are linked to one row each: NeNA compares a molecule with itself in the next frame.
+Use a table in which blinks are not yet linked to one row each: NeNA compares a molecule with itself
+in the next frame.
 
-NeNA        the precision that the data show: from distances to the nearest neighbour in the next frame (Endesfelder et al.
-            2014). The median over localizations, whose precisions differ; beside it the fit of the paper, of one for all
-stated      the same median of the precisions that the rows state (lpx, lpy)
-FRC         Fourier ring correlation between two halves of the data: the length at which it falls below 1/7 (Nieuwenhuizen
-            et al. 2013). Localizations of one blink stay in one half (--split blinks), or blocks of frames do
+NeNA        the precision that the data show, from distances to the nearest neighbour in the next
+            frame (Endesfelder et al. 2014): the median over localizations, whose precisions
+            differ. Beside it: the fit of the paper, of one precision for all localizations
+stated      the median of the precisions that the same rows state (lpx, lpy)
+FRC         Fourier ring correlation between two halves of the data: the length at which it falls
+            below 1/7 (Nieuwenhuizen et al. 2013). Localizations of one blink stay in one half
+            (--split blinks), or blocks of frames do
 by place    NeNA in tiles of the field: 10th, 50th and 90th percentile
-Errors are standard errors (NeNA) and the standard deviation over ten splits (FRC). A warning says which premise fails.)";
+
+Errors are standard errors (NeNA) and the standard deviation over ten splits (FRC). A warning names
+each assumption that the data violate.)";
 
 struct ResolutionFlags {
     std::string locs, curve, map, density, pixel_size, split = "blinks", link_radius, finest, tile = "5um";
@@ -99,7 +104,8 @@ Paths outputs_of(const ResolutionFlags& flags) {
             throw OptionError(fmt::format("{}: a map is written as .tif (32-bit float)", file));
     for (std::size_t k = 0; k < paths.size(); ++k)
         if (std::find(paths.begin() + std::ptrdiff_t(k) + 1, paths.end(), paths[k]) != paths.end())
-            throw OptionError(fmt::format("{}: two of -o, --map and --density would be this file", paths[k].string()));
+            throw OptionError(
+                fmt::format("{}: only one of -o, --map and --density can write this file", paths[k].string()));
     return paths;
 }
 
@@ -112,7 +118,7 @@ void write_curve(const std::string& path, const Frc& frc, IfExists if_exists) {
     file.commit();
 }
 
-/// Refuses flags of the other split.
+/// Throws OptionError for a flag of the other split.
 void require_used(const ResolutionFlags& flags) {
     const FrcOptions& frc = flags.options.frc;
     const bool blocks = flags.split == "blocks";
@@ -156,25 +162,28 @@ int run(ResolutionFlags& flags) {
 Command add_resolution(CLI::App& program) {
     const auto flags = std::make_shared<ResolutionFlags>();
     FrcOptions& of_frc = flags->options.frc;
-    CLI::App* app = program.add_subcommand("resolution", "Precision and resolution of localizations: NeNA, FRC");
+    CLI::App* app = program.add_subcommand("resolution", "Estimates precision (NeNA) and resolution (FRC)");
     offer_files(app->add_option("localizations", flags->locs, "Localizations")->required(), table_endings());
-    offer_files(app->add_option("-o,--output", flags->curve, "The curve of the Fourier ring correlation, as .csv"),
+    offer_files(app->add_option("-o,--output", flags->curve, "Write the curve of the Fourier ring correlation, .csv"),
                 {".csv"});
-    offer_files(
-        app->add_option("--map", flags->map, "NeNA by tile, nm, as 32-bit float .tif; NaN where pairs are too few"),
-        {".tif", ".tiff"});
-    offer_files(app->add_option("--density", flags->density, "Localizations per um^2 by tile, as 32-bit float .tif"),
+    offer_files(app->add_option("--map", flags->map,
+                                "Write NeNA by tile, nm, as 32-bit float .tif; NaN if a tile has too few pairs"),
                 {".tif", ".tiff"});
+    offer_files(
+        app->add_option("--density", flags->density, "Write localizations per um^2 by tile, as 32-bit float .tif"),
+        {".tif", ".tiff"});
     app->add_option("--tile", flags->tile, "Edge of the tiles, with unit")->capture_default_str();
-    app->add_option("--split", flags->split, "What goes to one half together: blinks or blocks of frames")
+    app->add_option("--split", flags->split, "Units that stay in one half: blinks or blocks of frames")
         ->check(CLI::IsMember({"blinks", "blocks"}))
         ->capture_default_str();
-    app->add_option("--link-radius", flags->link_radius,
-                    "Localizations of consecutive frames as near as this are one blink (default: 5 times NeNA)");
-    app->add_option("--dark-frames", of_frc.dark_frames, "For which a blink may pause")->capture_default_str();
-    app->add_option("--block-frames", of_frc.block_frames, "Frames of a block")->capture_default_str();
+    app->add_option(
+        "--link-radius", flags->link_radius,
+        "Maximum distance between localizations of one blink in consecutive frames (default: 5 times NeNA)");
+    app->add_option("--dark-frames", of_frc.dark_frames, "Maximum number of dark frames within a blink")
+        ->capture_default_str();
+    app->add_option("--block-frames", of_frc.block_frames, "Frames per block")->capture_default_str();
     app->add_option("--finest", flags->finest,
-                    "The smallest resolution that the curve reaches (default: 3 to 1.5 times NeNA, as needed)");
+                    "Smallest resolution that the curve reaches (default: 3 to 1.5 times NeNA, as needed)");
     app->add_option("--seed", of_frc.seed, "Seed of the random splits")->capture_default_str()->check(any_seed());
     add_pixel_size_flag(*app, flags->pixel_size);
     add_text_table_flags(*app, flags->text);

@@ -1,4 +1,4 @@
-// `glint run`: movies to finished pictures.
+// `glint run`: all steps from movies to pictures.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -31,26 +31,33 @@ Examples:
   glint run movie.tif -o results --recipe my_recipe.toml
   glint run movies.csv -o results --camera camera.toml --sigma 130nm
 
-A table such as movies.csv has the columns movie and condition; names of movies begin at its folder. Without a table, a movie's condition is the
-name of its folder. Writes results/recipe.toml, with every option of every step; results/summary.csv, with a row for each movie; if they have several
-conditions, results/conditions.csv with the means of each; and for each movie a
-folder results/MOVIE: 1_localized.hdf5, 2_filtered.hdf5, 3_corrected.hdf5 and 3_drift.txt, 4_linked.hdf5, 5_molecules.hdf5,
-resolution.json, picture.png and picture.tif, picture_before.png, figures/, and run.json, which says what was done with what.
-If interrupted, run the same command again to continue. Edit results/recipe.toml and give the same
-command: the steps from the first that changed are done again. Plots are drawn where gnuplot is installed.)";
+A table such as movies.csv has the columns movie and condition. The names of movies are relative to
+the folder of the table. Without a table, the condition of a movie is the name of its folder.
+
+Writes into results:
+  recipe.toml     every option of every step
+  summary.csv     a row for each movie
+  conditions.csv  the means of each condition, if there are several conditions
+  MOVIE           a folder for each movie: 1_localized.hdf5, 2_filtered.hdf5, 3_corrected.hdf5,
+                  3_drift.txt, 4_linked.hdf5, 5_molecules.hdf5, resolution.json, picture.png,
+                  picture.tif, picture_before.png, figures/, and run.json, the record of the run
+
+If interrupted, run the same command again to continue. To change options, edit results/recipe.toml
+and run the same command again: glint repeats the steps from the first that changed. Plots are drawn
+if gnuplot is installed.)";
 
 struct RunFlags {
     std::vector<std::string> movies;
     std::string out, recipe;
     bool concat = false;
-    Recipe given;  ///< what the command line says: movie, camera, psf, frames
+    Recipe given;  ///< values of the command line: movie, camera, psf, frames
     BackendFlags backend;
     int threads = 0;
     ConsoleFlags console;
 };
 
-/// The command, for messages about values that are missing.
-std::string example_of(const RunFlags& flags) {
+/// Returns the command line, for messages about missing values.
+std::string make_example(const RunFlags& flags) {
     std::string text = "glint run";
     for (const std::string& movie : flags.movies) text += " " + shell_file(movie);
     text += " -o " + shell_file(flags.out);
@@ -80,8 +87,8 @@ void print_movie(const MovieRun& movie) {
     summary.add("drift", fmt::format("{} RMS, error {} (means of 100 frames, along an axis)",
                                      length_text(json, "drift_rms_nm", ""), length_text(json, "drift_error_nm", "")));
     summary.add("precision",
-                fmt::format("NeNA {}; median that all rows state: {}", length_text(json, "nena_nm", "nena_error_nm"),
-                            length_text(json, "precision_nm", "")));
+                fmt::format("NeNA {}; median of the stated precisions: {}",
+                            length_text(json, "nena_nm", "nena_error_nm"), length_text(json, "precision_nm", "")));
     summary.add("resolution", fmt::format("FRC {}", length_text(json, "frc_nm", "frc_error_nm")));
     summary.add("molecules", count("molecules"));
     for (const Json& warning : json["warnings"]) summary.add("warning", warning.get<std::string>());
@@ -117,7 +124,7 @@ int run(const RunFlags& flags) {
     options.threads = flags.threads;
     options.stop = &stop;
     options.words = in_words_of_run;
-    options.command = example_of(flags);
+    options.command = make_example(flags);
     int code = exit_ok;
     options.messages = console.messages();
     options.messages.fitted = [&](const FitInfo& info) { tell_backend(flags.backend, info, console); };
@@ -137,16 +144,16 @@ int run(const RunFlags& flags) {
 
 Command add_run(CLI::App& program) {
     const auto flags = std::make_shared<RunFlags>();
-    CLI::App* app = program.add_subcommand("run", "Movies to finished pictures: all steps in one");
+    CLI::App* app = program.add_subcommand("run", "Runs all steps from movies to pictures");
     offer_files(app->add_option("movies", flags->movies,
                                 "Movies, at least one, or a table of them with their conditions (.csv)")
                     ->required(),
                 offered_movie_endings());
-    offer_folders(app->add_option("-o,--output", flags->out, "Folder of the results")->required());
+    offer_folders(app->add_option("-o,--output", flags->out, "Folder for the results")->required());
     offer_files(app->add_option("--recipe", flags->recipe,
-                                "Options of all steps (default: recipe.toml of the folder, if it exists)"),
+                                "Options of all steps (default: recipe.toml in the folder of -o, if it exists)"),
                 toml_endings);
-    app->add_flag("--concat", flags->concat, "The movies are one movie in several files");
+    app->add_flag("--concat", flags->concat, "Treat the movies as one movie in several files");
     add_movie_flags(*app, flags->given.movie);
     add_psf_flags(*app, flags->given.psf);
     add_camera_flags(*app, flags->given.camera);

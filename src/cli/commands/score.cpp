@@ -26,21 +26,25 @@ namespace {
 constexpr const char* score_footer = R"(
 Examples:
   glint score locs.hdf5 movie_truth.csv
-  glint score locs.hdf5 challenge_truth.csv --pixel-size 100nm --radius 250nm --axial-radius 500nm --json
+  glint score locs.hdf5 challenge_truth.csv --pixel-size 100nm --radius 250nm --axial-radius 500nm
 
-TRUTH: a CSV that `glint simulate` wrote; a CSV of id, frame (from 1), x, y, ... in nm from the outer edge of the first
-pixel; or any localization file. Localizations and truths of a frame are matched one to one within the radius: as many
-as possible, with the least sum of distances.
+TRUTH is a CSV file from `glint simulate`, any localization file, or a CSV file of id, frame (from
+1), x, y, ... in nm from the outer edge of the first pixel. Localizations and true positions of a
+frame are matched one to one within the radius: as many as possible, with the smallest sum of
+distances.
 
 Jaccard     matched / (truths + localizations - matched)
-efficiency  of the SMLM challenge, 100 - sqrt((100 - Jaccard in %)^2 + (alpha RMSE)^2), alpha 1/nm laterally, 0.5/nm in z;
-            in 3D also the mean of both. The challenge matched within 250 nm: --radius 250nm
-RMSMD       root mean square distance to the nearest of the other table, both ways (and of each); in x, y and z where
-            both have it. In frames: within each frame. In the map: between the distinct true positions and all
-            localizations, whatever their frames
-std/CRLB    standard deviation of (error / stated precision); MAD/CRLB: 1.4826 times its median absolute deviation.
-            Both are 1 where stated precisions are honest; a few gross errors raise the first only
-neighbour   recall of the molecules whose nearest other molecule of the frame is that far away)";
+efficiency  of the SMLM challenge: 100 - sqrt((100 - Jaccard in %)^2 + (alpha RMSE)^2), with alpha
+            1/nm laterally and 0.5/nm in z; in 3D also the mean of both. The challenge matched
+            within 250 nm: --radius 250nm
+RMSMD       root mean square distance to the nearest position of the other table, in both
+            directions (and in each); in x, y and z if both tables have z. In frames: within each
+            frame. In the map: between the distinct true positions and all localizations,
+            regardless of the frame
+std/CRLB    standard deviation of (error / stated precision)
+MAD/CRLB    1.4826 times the median absolute deviation of the same. Both are 1 if the stated
+            precisions are right; a few large errors raise the first only
+neighbour   recall of the molecules by the distance to the nearest other molecule in the frame)";
 
 struct ScoreFlags {
     std::string locs, truth, pixel_size, radius = "100nm", axial_radius;
@@ -48,7 +52,7 @@ struct ScoreFlags {
     ConsoleFlags console;
 };
 
-nlohmann::ordered_json as_json(const Score& s) {  // NaN and infinity become null
+nlohmann::ordered_json as_json(const Score& s) {  // NaN and infinity become null in JSON
     nlohmann::ordered_json json;
     put_figures(s, [&](const char* name, auto value) { json[name] = value; });
     for (const NeighborBin& bin : s.recall_by_neighbor)
@@ -60,10 +64,10 @@ nlohmann::ordered_json as_json(const Score& s) {  // NaN and infinity become nul
     return json;
 }
 
-/// A figure, or a dash for one that is not known.
+/// Returns the value, or a dash for NaN.
 std::string text(double value, int digits) { return std::isnan(value) ? "-" : fmt::format("{:.{}f}", value, digits); }
 
-/// The figures of the axes: "x 1.00, y 1.00".
+/// Returns the values of the axes: "x 1.00, y 1.00".
 std::string by_axis(const Score& s, int digits, double x, double y, double z) {
     const std::string lateral = fmt::format("x {}, y {}", text(x, digits), text(y, digits));
     return s.has_z ? fmt::format("{}, z {}", lateral, text(z, digits)) : lateral;
@@ -116,10 +120,10 @@ void print_table(const Score& s) {
     print_recall_by_neighbor(s);
 }
 
-/// `pixel_size_nm` is for a truth in nm that does not say it.
+/// Reads the truth. `pixel_size_nm` is for a truth in nm that does not contain its pixel size.
 Localizations truth_columns(const std::string& file, double pixel_size_nm, const TextTableFlags& text,
                             Console& console) {
-    const auto of_truth = [](const std::string& message) {  // the reader knows of one table
+    const auto of_truth = [](const std::string& message) {  // the reader names flags without the prefix
         return spell(message, [](Option option, std::string_view value) {
             const bool is_of_both = option != Option::first_frame && option != Option::column;
             return is_of_both ? "" : "--truth-" + flag_of(option, value).substr(2);
@@ -139,7 +143,7 @@ Localizations truth_columns(const std::string& file, double pixel_size_nm, const
 
 int run(const ScoreFlags& flags) {
     Console console(flags.console);
-    const StopFlag never{false};  // nothing is written: a signal ends the program
+    const StopFlag never{false};  // nothing is written, so a signal ends the program
     const Localizations locs =
         read_columns(flags.locs, pixel_size_nm(flags.pixel_size), flags.text, console, columns_of_positions, never);
     const Localizations truth = truth_columns(flags.truth, locs.pixel_size_nm, flags.truth_text, console);
@@ -166,10 +170,10 @@ int run(const ScoreFlags& flags) {
 
 Command add_score(CLI::App& program) {
     const auto flags = std::make_shared<ScoreFlags>();
-    CLI::App* app = program.add_subcommand("score", "Localizations against truth: recall, precision, errors");
+    CLI::App* app = program.add_subcommand("score", "Compares localizations with the truth");
     offer_files(app->add_option("localizations", flags->locs, "Localizations")->required(), table_endings());
     offer_files(app->add_option("truth", flags->truth, "Truth")->required(), table_endings());
-    app->add_option("--radius", flags->radius, "Lateral matching radius, with unit; the SMLM challenge's is 250nm")
+    app->add_option("--radius", flags->radius, "Lateral matching radius, with unit; the SMLM challenge uses 250nm")
         ->capture_default_str();
     app->add_option("--axial-radius", flags->axial_radius, "Axial matching radius, with unit (default: no limit)");
     add_pixel_size_flag(*app, flags->pixel_size);

@@ -1,4 +1,4 @@
-// `glint top`: processes that hold, reserve or wait for this machine's GPUs, and those that use them without a lease.
+// `glint top`: lists the processes that hold, reserve or wait for this machine's GPUs, and unmanaged processes.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -23,20 +23,21 @@ Examples:
   glint top --json | jq '.waiters'
   glint top --history
 
-On a terminal, refreshes the table every second until Ctrl-C. Otherwise, and with --once or --json, prints it once.
-Allocates no GPU memory. "available" is the memory that remains when all leases have allocated what they reserved. An
-unmanaged process uses the GPU without a lease. A warm worker (--gpu-worker auto of glint fit and localize) is listed
-with its clients. Process numbers are those in the process's own container.
---history shows which user's processes had which GPU for how long, from the records of leases: about the last thousand
-leases of each user since the machine was started.)";
+On a terminal, refreshes the table every second until Ctrl-C. Otherwise, and with --once or --json,
+prints it once. Allocates no GPU memory. "available" is the memory that remains when all leases have
+allocated what they reserved. An unmanaged process uses the GPU without a lease. A warm worker
+(--gpu-worker auto of glint fit and localize) is listed with its clients. Process numbers are those
+in the process's own container.
+
+--history shows whose processes used which GPU for how long, from the records of leases: about the
+last thousand leases of each user since the machine was started.)";
 
 struct TopFlags {
     bool once = false, history = false;
     ConsoleFlags console;
 };
 
-/// Redraws the table in place. It changes no terminal mode, so Ctrl-C, or anything else that ends the
-/// program, leaves the last table and a usable terminal.
+/// Redraws the table. Changes no terminal mode, so that the terminal stays usable however the program ends.
 class Screen {
   public:
     void draw(std::vector<std::string> lines) {
@@ -56,7 +57,7 @@ class Screen {
     }
 
   private:
-    /// Returns to the start of the last table; a terminal that became narrower has wrapped its lines.
+    /// Returns the escape sequence that erases the last table. A terminal that became narrower has wrapped its lines.
     std::string above(std::size_t columns) const {
         std::size_t rows = 0;
         for (const std::string& line : drawn_) rows += std::max<std::size_t>(1, (line.size() + columns - 1) / columns);
@@ -80,9 +81,10 @@ int run(const TopFlags& flags) {
 
 Command add_top(CLI::App& program) {
     const auto flags = std::make_shared<TopFlags>();
-    CLI::App* app = program.add_subcommand("top", "Who holds, reserves and waits for GPUs on this machine");
+    CLI::App* app = program.add_subcommand("top", "Shows who holds, reserves and waits for GPUs");
     app->add_flag("--once", flags->once, "Print the table once, also on a terminal");
-    app->add_flag("--history", flags->history, "Print the leases of the last 30 days, and each user's time, instead");
+    app->add_flag("--history", flags->history,
+                  "Instead print the leases of the last 30 days, and each user's total time");
     add_console_flags(*app, flags->console);
     app->footer(top_footer);
     return {app, [flags] { return run(*flags); }};

@@ -1,4 +1,4 @@
-// Completion for bash, which needs nothing but bash 4.4: a table of words for each place in the command line.
+// Completion for bash 4.4 or newer: a table of words for each position in the command line.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -63,7 +63,7 @@ std::string flags_of(const CommandFacts& command) {
     return fmt::format("{}", fmt::join(names, " "));
 }
 
-/// A line of `case "$command:$prev"` for each flag with a value.
+/// Returns a line of `case "$command:$prev"` for each flag with a value.
 std::string values_of(const CommandFacts& command) {
     std::string lines;
     for (const FlagFacts& flag : command.flags) {
@@ -76,7 +76,7 @@ std::string values_of(const CommandFacts& command) {
     return lines;
 }
 
-/// What may stand where no flag and no value does.
+/// Returns the action for an argument: a word that is neither a flag nor the value of one.
 std::string argument_of(const CommandFacts& command) {
     if (!command.commands.empty())
         return fmt::format("_glint_words '{}{}'", names_of(command.commands), command.path.empty() ? " help" : "");

@@ -17,7 +17,7 @@ FlagFacts read_flag(CLI::Option& option) {
     flag.required = option.get_required();
     flag.several = option.get_items_expected_max() > 1;
     flag.choices = choices_of(option);
-    if (flag.value.starts_with("TEXT:")) flag.value.erase(0, 5);  // the words alone
+    if (flag.value.starts_with("TEXT:")) flag.value.erase(0, 5);  // only the words
     return flag;
 }
 

@@ -1,4 +1,4 @@
-// The commands and their flags as plain data, read from the parser: what help, completion and manual pages describe is the same.
+// The commands and their flags as plain data, read from the parser. Completion and manual pages agree with the help.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,8 +11,8 @@
 namespace glint::cli {
 
 struct FlagFacts {
-    std::vector<std::string> names;  ///< "-o", "--output"; of an argument its name alone: "movies"
-    std::string value;               ///< as the help shows it: "TEXT", "{auto,cpu,gpu}"; empty: takes none
+    std::vector<std::string> names;  ///< "-o", "--output"; for an argument only its name: "movies"
+    std::string value;               ///< as in the help: "TEXT", "{auto,cpu,gpu}"; empty if the flag has no value
     std::string usual;               ///< the default, if the help shows it
     std::string about, group;
     bool required = false, several = false;
@@ -25,26 +25,26 @@ struct CommandFacts {
     std::string about, footer, group;
     std::vector<FlagFacts> flags, arguments;
     std::vector<CommandFacts> commands;
-    bool runs_program = false;  ///< what follows `--` is another program's command line
+    bool runs_program = false;  ///< the words after `--` are the command line of another program
 };
 
-/// `runs_program`: the paths of commands that take another program's command line.
+/// Reads the commands of a program. `runs_program` are the paths of commands that run another program.
 CommandFacts read_commands(CLI::App& program, const std::vector<std::string>& runs_program);
 
-/// The command and all below it, in the order of the help.
+/// Returns the command and all its subcommands, in the order of the help.
 std::vector<const CommandFacts*> all_commands(const CommandFacts& program);
 
-/// The description in at most 72 characters, for lists.
+/// Returns the description in at most 72 characters, for lists.
 std::string brief(const std::string& about);
 
-/// A completion script for a shell; install it where the shell looks for one of the name `glint`.
+/// Returns a completion script for a shell. Install it in the shell's folder of completions, with the name `glint`.
 std::string bash_completion(const CommandFacts& program);
 std::string zsh_completion(const CommandFacts& program);
 std::string fish_completion(const CommandFacts& program);
 
-/// The manual page of one command, in roff. `program` is the whole.
+/// Returns the manual page of one command of `program`, in roff.
 std::string manual_page(const CommandFacts& command, const CommandFacts& program, const std::string& version);
-/// The page's name: "glint-calibrate-astigmatism".
+/// Returns the name of the page: "glint-calibrate-astigmatism".
 std::string page_name(const CommandFacts& command, const CommandFacts& program);
 
 }  // namespace glint::cli

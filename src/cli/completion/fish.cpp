@@ -1,4 +1,4 @@
-// Completion for fish: a call of `complete` for each flag.
+// Completion for fish: one call of `complete` per flag.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* head = R"(# Completion of glint for fish, made by `glint completion fish`.
 
-# Whether the command line begins with these commands, and what follows is no further one.
+# Tests whether the command line begins with these commands.
 function __glint_at
     set -l words (commandline -opc)[2..-1]
     set -l n (count $argv)
@@ -18,7 +18,7 @@ function __glint_at
     test $n -eq 0; or test "$words[1..$n]" = "$argv"
 end
 
-# The same, and nothing follows yet: a command of the next level does.
+# The same, if no word follows yet: here a subcommand is completed.
 function __glint_next
     __glint_at $argv; and test (count (commandline -opc)) -eq (math 1 + (count $argv))
 end
@@ -32,7 +32,7 @@ std::string quoted(const std::string& text) {
     return out + "'";
 }
 
-/// -x: the value is one of these; -r: some value, of which nothing is known.
+/// Returns the flags of `complete` for a value: -x -a with its choices, or -x alone if they are unknown.
 std::string action(const Choices& choices) {
     if (!choices.words.empty())
         return fmt::format(" -x -a {}", quoted(fmt::format("{}", fmt::join(choices.words, " "))));

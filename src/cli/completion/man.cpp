@@ -11,7 +11,7 @@
 namespace glint::cli {
 namespace {
 
-/// Text for roff: hyphens as typed, no line a request.
+/// Escapes text for roff: keeps hyphens as typed, and keeps lines from being requests.
 std::string roff(const std::string& text) {
     std::string out;
     for (const char c : text) {
@@ -48,7 +48,7 @@ std::string verbatim(const std::vector<std::string>& lines) {
     return out + ".fi\n";
 }
 
-/// A paragraph of the help's last part: what is laid out in columns stays so.
+/// Returns a paragraph of the footer. Lines in columns stay unchanged.
 std::string paragraph(std::vector<std::string> lines) {
     if (lines.front() == "Examples:") {
         lines.erase(lines.begin());

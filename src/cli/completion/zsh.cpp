@@ -1,4 +1,4 @@
-// Completion for zsh: a call of _arguments for each command.
+// Completion for zsh: one call of _arguments per command.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,7 +11,7 @@
 namespace glint::cli {
 namespace {
 
-/// In single quotes, with a backslash before what _arguments and _describe take as theirs.
+/// Escapes text for single quotes, and characters that are special to _arguments and _describe.
 std::string escaped(const std::string& text) {
     std::string out;
     for (const char c : text) {
@@ -34,7 +34,7 @@ std::string action(const Choices& choices) {
     return fmt::format("_files -g \"(#i)*({})(-.)\"", endings);
 }
 
-/// What a value is called while it is asked for.
+/// Returns the name of a flag's value, which zsh shows while it completes the value.
 std::string word_for(const FlagFacts& flag) { return escaped(flag.value.starts_with('{') ? "value" : flag.value); }
 
 /// '(-o --output)'{-o,--output}'[about]:FILE:...'
@@ -86,7 +86,7 @@ std::string zsh_completion(const CommandFacts& program) {
     std::string text = "#compdef glint\n# Completion of glint for zsh, made by `glint completion zsh`.\n\n";
     for (const CommandFacts* command : all_commands(program))
         text += command->commands.empty() ? flags_function(*command) : commands_function(*command);
-    // Autoloaded by compinit, the file is the function; sourced, it defines it.
+    // If compinit loads the file, it is the function itself. If sourced, it defines the function.
     return text + "if [[ $funcstack[1] == _glint ]]; then\n    _glint_ \"$@\"\nelse\n    compdef _glint_ glint\nfi\n";
 }
 

@@ -1,4 +1,4 @@
-// CPU or GPUs from the command line.
+// Chooses CPU or GPUs from the command line.
 // SPDX-License-Identifier: MIT
 #include "cli/flags/backend_flags.hpp"
 
@@ -20,22 +20,22 @@ namespace glint::cli {
 
 void add_backend_flags(CLI::App& app, BackendFlags& flags) {
     app.add_option("--backend", flags.backend,
-                   "Where to fit: auto is what GLINT_BACKEND says, else the one that is expected to finish first; "
-                   "prefer-gpu a GPU if there is one, else the CPU")
+                   "Where to fit. auto: as in GLINT_BACKEND, else the backend that is expected to finish first; "
+                   "prefer-gpu: a GPU if there is one, else the CPU")
         ->transform(CLI::Validator(
             [](std::string& word) {
-                if (const std::optional<Backend> named = backend_named(word)) word = name_of(*named);
+                if (const std::optional<Backend> named = backend_named(word)) word = to_name(*named);
                 return std::string();
             },
             ""))
         ->check(CLI::IsMember({"auto", "cpu", "gpu", "prefer-gpu"}))
         ->capture_default_str()
         ->group("Fit");
-    app.add_option("--gpu-memory", flags.gpu_memory, "Most to take of each GPU, beyond its context: 1GiB, 500MB, 25%")
+    app.add_option("--gpu-memory", flags.gpu_memory, "Maximum memory on each GPU, beyond its context: 1GiB, 500MB, 25%")
         ->capture_default_str()
         ->group("Fit");
     app.add_option("--auto-timeout", flags.auto_timeout,
-                   "With auto: how long to wait for a GPU, or to retry after failures, before the CPU does the rest: "
+                   "With auto: how long to wait for a GPU, or to retry after failures, before the CPU fits the rest: "
                    "30s, 5min, inf")
         ->capture_default_str()
         ->group("Fit");
@@ -47,24 +47,25 @@ void add_backend_flags(CLI::App& app, BackendFlags& flags) {
                    "Maximum number of GPUs, or all: starts with the free GPUs, and adds others as they become free")
         ->capture_default_str()
         ->group("Fit");
-    app.add_flag(
-           "--always-gpu", flags.always_gpu,
-           "With auto: use a GPU if there is one, and wait for it, even where the CPU is expected to finish first")
+    app.add_flag("--always-gpu", flags.always_gpu,
+                 "With auto: use a GPU if there is one, and wait for it, even if the CPU is expected to finish first")
         ->group("Fit");
     app.add_option(
            "--gpu-worker", flags.gpu_worker,
-           "auto: a warm worker does the GPU's part: a process in the background that keeps the GPU open for the "
-           "next command, for 5 s (default: GLINT_GPU_WORKER, or off)")
+           "auto: fit on the GPU in a warm worker, a background process that keeps the GPU open for 5 s, for the "
+           "next command (default: GLINT_GPU_WORKER, or off)")
         ->check(CLI::IsMember({"auto", "off"}))
         ->group("Fit");
-    app.add_flag("--explain", flags.explain, "Print what auto chooses, and the estimate for CPU and GPU")->group("Fit");
-    app.add_flag("--gpu-log", flags.gpu_log, "Print every wait, failure and retry on a GPU, and what memory was freed")
+    app.add_flag("--explain", flags.explain, "Print the choice of auto, and its estimates for CPU and GPU")
+        ->group("Fit");
+    app.add_flag("--gpu-log", flags.gpu_log,
+                 "Print every wait, failure and retry on a GPU, and the memory that was freed")
         ->group("Fit");
 }
 
 void add_stack_flags(CLI::App& app, BackendFlags& flags) {
     app.add_option("--batch-size", flags.batch_size,
-                   "ROIs in a batch, on a GPU and on the CPU (default: what the link, or a core, needs)")
+                   "ROIs per batch, on a GPU and on the CPU (default: chosen for the link to the GPU, or a core)")
         ->check(CLI::Range(std::int64_t(1), std::int64_t(1) << 26))
         ->group("Fit");
     app.add_flag("--restart-batches", flags.restart_batches,
@@ -73,7 +74,7 @@ void add_stack_flags(CLI::App& app, BackendFlags& flags) {
 }
 
 Backend backend_of(const BackendFlags& flags) {
-    return environment::backend(backend_named(flags.backend).value());  // the flag's check has seen it
+    return environment::backend(backend_named(flags.backend).value());  // valid, since the flag has a check
 }
 
 void use_backend(const BackendFlags& flags, Placement& placement, Callbacks& callbacks, Console& console) {
@@ -91,7 +92,7 @@ void use_backend(const BackendFlags& flags, Placement& placement, Callbacks& cal
     if (flags.explain) callbacks.on_decision = [&console](const std::string& words) { console.say(words); };
     if (!flags.gpu_log && !environment::gpu_log()) return;
     callbacks.log = [&console](const std::string& what) { console.say("gpu: " + what); };
-    // Without the console: contexts may outlive it.
+    // Does not use the console, since contexts may outlive it.
     gpu::set_log([](const std::string& what) { std::fprintf(stderr, "gpu: %s\n", what.c_str()); });
 }
 
@@ -101,7 +102,7 @@ int gpu_count(const BackendFlags& flags) {
     const char* end = flags.gpus.data() + flags.gpus.size();
     const auto [rest, error] = std::from_chars(flags.gpus.data(), end, count);
     if (error != std::errc() || rest != end || count < 1)
-        throw OptionError(fmt::format("--gpus {}: give a number from 1 on, or all", flags.gpus));
+        throw OptionError(fmt::format("--gpus {}: give a number, 1 or more, or all", flags.gpus));
     return count;
 }
 
@@ -117,9 +118,9 @@ void tell_backend(const BackendFlags& flags, const FitInfo& info, Console& conso
     console.end_progress();
     if (info.note.empty() || (flags.explain && info.note == info.decision)) return;
     const bool tried = info.timed_out || info.waited_seconds > 0.1 || info.retries > 0 || info.bytes_up > 0;
-    // Where there is no GPU, that is no news, unless it was asked about.
+    // Without a GPU there is nothing to report, unless a flag asks for it.
     const bool asked = flags.explain || flags.gpu_log || flags.always_gpu ||
-                       flags.backend == name_of(Backend::prefer_gpu) || flags.gpu_worker == "auto";
+                       flags.backend == to_name(Backend::prefer_gpu) || flags.gpu_worker == "auto";
     if (!tried && !asked && !gpu::doctor::machine_has_gpu()) return;
     tried ? console.warn(info.note) : console.notice(info.note);
 }

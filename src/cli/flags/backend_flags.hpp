@@ -19,27 +19,27 @@ struct BackendFlags {
     std::string auto_timeout = "300s", gpu_timeout = "inf";
     std::int64_t batch_size = 0;
     bool restart_batches = false, gpu_log = false;
-    std::string gpu_worker;  ///< empty: what GLINT_GPU_WORKER says
+    std::string gpu_worker;  ///< empty: the value of GLINT_GPU_WORKER
 };
 
-/// --backend, --gpus, and the other flags of GPUs.
+/// Adds --backend, --gpus and the other flags of GPUs.
 void add_backend_flags(CLI::App& app, BackendFlags& flags);
-/// Flags for the division of a stack of ROIs.
+/// Adds the flags that divide a stack of ROIs into batches.
 void add_stack_flags(CLI::App& app, BackendFlags& flags);
-/// Fills in `options`; the console reports waits and, with --gpu-log, every event of a fit on a GPU.
+/// Sets `placement` and `callbacks`. The console reports waits and, with --gpu-log, every event of a fit on a GPU.
 void use_backend(const BackendFlags& flags, Placement& placement, Callbacks& callbacks, Console& console);
-/// --backend, or GLINT_BACKEND where that is auto.
+/// Returns the value of --backend, or of GLINT_BACKEND if that is auto.
 Backend backend_of(const BackendFlags& flags);
-/// The value of --gpus.
+/// Returns the value of --gpus.
 int gpu_count(const BackendFlags& flags);
-/// The request of a program that fits on a GPU or not at all.
+/// Returns the lease request of a program that can only fit on a GPU.
 gpu::LeaseRequest lease_request(const BackendFlags& flags);
-/// Reports why the GPU was not used, or not to the end: as a warning where one exists; where the machine has none, only if
-/// the flags ask about it.
+/// Warns if a GPU was not used, or not until the end, with the reason. On a machine without a GPU, only if the flags
+/// ask for one.
 void tell_backend(const BackendFlags& flags, const FitInfo& info, Console& console);
-/// Adds a line for each GPU, where several were used, or one and the CPU.
+/// Adds a line for each GPU, if several GPUs were used, or a GPU and the CPU.
 void add_gpu_lines(Summary& summary, const FitInfo& info);
-/// The value of --gpu-memory; a percentage is of the first GPU that can be used.
+/// Returns the value of --gpu-memory. A percentage refers to the first usable GPU.
 std::uint64_t gpu_memory_bytes(const BackendFlags& flags);
 
 }  // namespace glint::cli

@@ -1,4 +1,4 @@
-// Keeps an option's choices where CLI11 lets us: as the name of a check that everything passes.
+// Stores the choices of an option in the name of a check that accepts every value, since CLI11 has no field for them.
 // SPDX-License-Identifier: MIT
 #include "cli/flags/choices.hpp"
 
@@ -51,7 +51,7 @@ Choices choices_of(CLI::Option& option) {
     Choices choices;
     try {
         for (int k = 0;; ++k) take(*option.get_validator(k), choices);
-    } catch (const CLI::OptionNotFound&) {  // CLI11's only sign that there are no more
+    } catch (const CLI::OptionNotFound&) {  // the only way in which CLI11 reports the end
     }
     return choices;
 }

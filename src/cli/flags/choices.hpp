@@ -1,5 +1,4 @@
-// What may follow an option or stand as an argument: choices, for completion by the shell, and checks of numbers that
-// CLI11 has not.
+// Choices for the values of options and arguments, for completion by the shell, and checks of numbers that CLI11 lacks.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,27 +11,27 @@
 
 namespace glint::cli {
 
-/// Both lists empty: nothing is known, unless `folders`.
+/// The choices for a value. If both lists are empty and `folders` is not set, they are unknown.
 struct Choices {
     std::vector<std::string> words;    ///< "auto", "cpu", "gpu"
-    std::vector<std::string> endings;  ///< of names of files: ".tif"; folders may lead to them
-    bool folders = false;              ///< folders alone
+    std::vector<std::string> endings;  ///< of file names: ".tif"; folders are offered, too
+    bool folders = false;              ///< only folders
 };
 
 inline const std::vector<std::string> roi_endings{".npy", ".h5", ".hdf5", ".tif", ".tiff"};
 inline const std::vector<std::string> toml_endings{".toml"};
 inline const std::vector<std::string> camera_endings{".toml", ".hdf5", ".h5", ".mat", ".yaml"};
 
-/// Notes what the shell may offer. A value that is none of these stays possible: what is wrong is for the command to say.
+/// Stores the choices that the shell offers. Other values are still accepted: the command checks them.
 CLI::Option* offer_words(CLI::Option* option, const std::vector<std::string>& words);
 CLI::Option* offer_files(CLI::Option* option, const std::vector<std::string>& endings);
 CLI::Option* offer_folders(CLI::Option* option);
 
-/// What was noted, or the words that CLI::IsMember demands.
+/// Returns the stored choices, or the words of CLI::IsMember.
 Choices choices_of(CLI::Option& option);
 
-/// A decimal number from `least` to the largest Int: CLI11 takes -1 for 2^64 - 1, larger numbers for the largest, and 0x10 for 16. The
-/// words are those of CLI::Range, which `explain` understands.
+/// Accepts a decimal number from `least` to the largest Int. CLI11 itself reads -1 as 2^64 - 1, larger numbers as the
+/// largest, and 0x10 as 16. The error has the words of CLI::Range, which `explain` understands.
 template <class Int>
 CLI::Validator decimal_from(Int least) {
     return CLI::Validator(
@@ -47,7 +46,7 @@ CLI::Validator decimal_from(Int least) {
         "");
 }
 
-/// A seed, 0 to 2^64 - 1.
+/// Accepts a seed, 0 to 2^64 - 1.
 inline CLI::Validator any_seed() { return decimal_from(std::uint64_t(0)); }
 
 }  // namespace glint::cli

@@ -1,4 +1,4 @@
-// Channel, z plane and position of a movie, and its camera, as flags.
+// The flags for channel, z plane, position and camera of a movie.
 // SPDX-License-Identifier: MIT
 #include "cli/flags/movie_flags.hpp"
 
@@ -27,7 +27,7 @@ void add_movie_flags(CLI::App& app, MovieChoice& choice) {
 }
 
 void add_region_flag(CLI::App& app, std::string& region) {
-    app.add_option("--region", region, "X,Y,W,H: this part of the frames alone, px, such as one half of a dual view")
+    app.add_option("--region", region, "X,Y,W,H: use only this part of the frames, px, such as one half of a dual view")
         ->group("Movie");
 }
 
@@ -48,20 +48,19 @@ void add_numbers(CLI::App& app, CameraSetup& flags, const std::string& group) {
     app.add_option("--gain", flags.gain, "Photoelectrons per ADU, before EM gain (not its inverse, ADU per e-)")
         ->group(group);
     app.add_option("--readnoise", flags.readnoise, "Read noise, photoelectrons rms")->group(group);
-    app.add_option("--em-gain", flags.em_gain, "EM gain: makes the camera an EMCCD, with its excess noise")
-        ->group(group);
+    app.add_option("--em-gain", flags.em_gain, "EM gain, for an EMCCD: includes its excess noise")->group(group);
 }
 
 void add_file(CLI::App& app, CameraSetup& flags, const std::string& group) {
     offer_files(
         app.add_option(
                "--camera", flags.camera_file,
-               "camera.toml with these values or maps of the sensor; maps in .hdf5 or .mat; Picasso's config.yaml")
+               "camera.toml with these values or maps of the sensor, maps in .hdf5 or .mat, or Picasso's config.yaml")
             ->group(group),
         camera_endings);
     CLI::Option* preset =
         app.add_option("--camera-preset", flags.preset,
-                       "Typical values of a common camera, to begin with: see docs/reference/formats.md");
+                       "Use typical values of a common camera, as a start: see docs/reference/formats.md");
     std::vector<std::string> names;
     for (const CameraPreset& one : camera_presets()) names.push_back(one.name);
     offer_words(preset->group(group), names);
@@ -71,23 +70,24 @@ void add_file(CLI::App& app, CameraSetup& flags, const std::string& group) {
         {"e-/ADU", "ADU/e-"});
     app.add_option("--camera-name", flags.camera_name, "Camera to use, if a config.yaml has several")->group(group);
     app.add_option("--camera-setting", flags.camera_settings,
-                   "Of that camera, where its sensitivity depends on settings: one each")
+                   "Settings of that camera, if its sensitivity depends on them: one flag each")
         ->group(group)
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    app.add_option("--sensor-roi", flags.sensor_roi, "X,Y: sensor pixel of the movie's first pixel, px (with maps)")
+    app.add_option("--sensor-roi", flags.sensor_roi,
+                   "X,Y: position of the movie's first pixel on the sensor, px (with maps)")
         ->group(group);
 }
 
 }  // namespace
 
 void add_camera_flags(CLI::App& app, CameraSetup& flags) {
-    const std::string group = "Camera (the command line wins over --camera, that over the movie's metadata)";
+    const std::string group = "Camera (these flags override --camera, which overrides the metadata of the movie)";
     add_numbers(app, flags, group), add_file(app, flags, group);
 }
 
 void add_known_camera_flags(CLI::App& app, CameraSetup& flags) {
-    const std::string group = "Camera (what is given is not estimated)";
+    const std::string group = "Camera (values that are given are not estimated)";
     add_numbers(app, flags, group), add_file(app, flags, group);
 }
 
@@ -111,7 +111,7 @@ InspectOptions inspect_options(const CameraSetup& flags, const MovieInfo& movie)
     options.readnoise_e = flags.readnoise.value_or(0);
     if (const auto found = movie.contradictions.find("EM gain"); found != movie.contradictions.end() && !flags.em_gain)
         throw OptionError(
-            fmt::format("{}: EM gain: {}: give the one that is true of all with --em-gain", movie.name, found->second));
+            fmt::format("{}: EM gain: {}: give the value for all files with --em-gain", movie.name, found->second));
     options.em_gain = flags.em_gain.value_or(movie.em_gain.value_or(1));
     return options;
 }
@@ -149,7 +149,7 @@ std::string as_given(const CameraSetup& flags) {
 
 void add_pixel_size_flag(CLI::App& app, std::string& text) {
     app.add_option("--pixel-size", text,
-                   "Edge of a camera pixel in the sample, with unit, where the file does not say");
+                   "Edge of a camera pixel in the sample, with unit, if the file does not contain it");
 }
 
 }  // namespace glint::cli

@@ -1,4 +1,4 @@
-// Flags that describe a movie: what of a file it is (channel, z plane, position, region), and its camera.
+// Flags that describe a movie: channel, z plane, position and region in its file, and its camera.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,27 +14,27 @@ namespace glint::cli {
 
 void add_movie_flags(CLI::App& app, MovieChoice& choice);
 
-/// `region`: text of PixelRegion, "X,Y,W,H".
+/// Adds --region. `region` is the text of a PixelRegion, "X,Y,W,H".
 void add_region_flag(CLI::App& app, std::string& region);
 
-/// The flags as they were given, for a command to go on with: " --channel 1 --z 3".
+/// Returns the flags as they were given, for a command line: " --channel 1 --z 3".
 std::string as_given(const MovieChoice& choice);
 
 void add_camera_flags(CLI::App& app, CameraSetup& flags);
-/// Lets --offset, --gain and --sigma take the word auto.
+/// Lets --offset, --gain and --sigma accept the word auto.
 void allow_auto(CLI::App& app);
-/// The same for a movie that is to be inspected, of which they are what is known.
+/// Adds the same flags for `glint inspect`: the values that the user knows.
 void add_known_camera_flags(CLI::App& app, CameraSetup& flags);
-/// Of these, those that a movie's inspection is told; the EM gain may be the metadata's.
+/// Returns the known values for an inspection. The EM gain may come from the metadata.
 InspectOptions inspect_options(const CameraSetup& flags, const MovieInfo& movie);
 
-/// The flags as they were given, for a command to go on with: " --pixel-size 100nm --offset 100 --gain 0.5".
+/// Returns the flags as they were given, for a command line: " --pixel-size 100nm --offset 100 --gain 0.5".
 std::string as_given(const CameraSetup& flags);
 
-/// For an inspection with --camera: what it says, instead of inspect_options.
+/// Sets the values of --camera for an inspection, instead of inspect_options().
 void take_camera(const CameraFacts& facts, InspectOptions& options);
 
-/// --pixel-size alone, for commands that need nothing else of the camera.
+/// Adds only --pixel-size, for commands that need no other value of the camera.
 void add_pixel_size_flag(CLI::App& app, std::string& text);
 
 }  // namespace glint::cli

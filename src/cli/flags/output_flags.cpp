@@ -1,4 +1,4 @@
-// --overwrite, and a line of the summary.
+// The flag --overwrite, checks of outputs, and a line of the summary.
 // SPDX-License-Identifier: MIT
 #include "cli/flags/output_flags.hpp"
 
@@ -32,8 +32,8 @@ void add_hidden_rows(Summary& summary, std::int64_t hidden) {
     if (hidden == 0) return;
     summary.add(
         "beyond the edge",
-        fmt::format("{} rows have x or y below 0 (the first pixel's centre) or beyond the last pixel: they are in the "
-                    "file, and Picasso leaves them out when it opens it",
+        fmt::format("{} rows have x or y below 0 (the centre of the first pixel) or beyond the last pixel. The file "
+                    "contains them, but Picasso leaves them out when it opens the file",
                     with_commas(hidden)));
 }
 

@@ -12,11 +12,11 @@ namespace glint::cli {
 
 void add_psf_flags(CLI::App& app, PsfSetup& flags);
 
-/// The flags as they were given, for a command to go on with: " --psf GaussianXYNBS --sigma 130nm"; without a --psf that
-/// is the default.
+/// Returns the flags as they were given, for a command line: " --psf GaussianXYNBS --sigma 130nm". A --psf that is the
+/// default is left out.
 std::string as_given(const PsfSetup& flags);
 
-/// --max-iterations and --tolerance.
+/// Adds --max-iterations and --tolerance.
 void add_fit_flags(CLI::App& app, FitSettings& settings);
 
 }  // namespace glint::cli

@@ -1,4 +1,4 @@
-// Opens tables, and compares the size of their pixels with the one that was given.
+// Opens tables, and compares their pixel size with --pixel-size.
 // SPDX-License-Identifier: MIT
 #include "cli/flags/table_flags.hpp"
 
@@ -32,7 +32,7 @@ const std::vector<std::string>& table_endings() {
         std::vector<std::string> all;
         for (const LocalizationFormat& format : localization_formats())
             for (const std::string& ending : format.endings)
-                // A longer ending is offered by the one that it ends in.
+                // A longer ending is included in the shorter one that it ends in.
                 if (std::none_of(all.begin(), all.end(), [&](const std::string& one) { return ending.ends_with(one); }))
                     all.push_back(ending);
         return all;
@@ -76,17 +76,17 @@ Paths files_of_table(const std::string& table) {
 void require_same_pixels(const std::string& file, double own_nm, double given_nm) {
     if (given_nm > 0 && std::abs(own_nm - given_nm) > 1e-6 * given_nm)
         throw OptionError(
-            fmt::format("{} says that its pixels are {:g} nm: leave out --pixel-size {:g}nm, which is for tables that "
-                        "do not say it",
+            fmt::format("{} has a pixel size of {:g} nm: leave out --pixel-size {:g}nm, which is for tables without a "
+                        "pixel size",
                         file, own_nm, given_nm));
 }
 
 void add_text_table_flags(CLI::App& app, TextTableFlags& flags, const std::string& prefix) {
     app.add_option(fmt::format("--{}first-frame", prefix), flags.first_frame,
-                   "Number of the first frame in a text table, 0 or 1 (default: by its header and rows)");
+                   "Number of the first frame in a text table, 0 or 1 (default: inferred from its header and rows)");
     app.add_option(fmt::format("--{}column", prefix), flags.columns,
-                   "A column of a text table whose name is not known, as NAME=HEADER: --column bg=Background "
-                   "--column \"x [px]=pos_x\"; several times")
+                   "Name of an unknown column of a text table, as NAME=HEADER: --column bg=Background --column \"x "
+                   "[px]=pos_x\"; can be repeated")
         ->allow_extra_args(false);
 }
 
@@ -95,15 +95,16 @@ TextConventions text_conventions(const TextTableFlags& flags, const std::string&
     if (flags.first_frame == "0" || flags.first_frame == "1")
         text.first_frame = flags.first_frame == "1";
     else if (!flags.first_frame.empty())
-        throw OptionError(fmt::format("--{}first-frame {}: give 0 or 1, the number of the movie's first frame", prefix,
-                                      flags.first_frame));
+        throw OptionError(fmt::format("--{}first-frame {}: give 0 or 1, the number of the first frame of the movie",
+                                      prefix, flags.first_frame));
     for (const std::string& column : flags.columns) {
         const auto equals = column.find('=');
         if (equals == 0 || equals == column.npos || equals + 1 == column.size())
-            throw OptionError(fmt::format(
-                "--{0}column {1}: give NAME=HEADER, as in --{0}column bg=Background: the table's column, and what the "
-                "file calls it",
-                prefix, column));
+            throw OptionError(
+                fmt::format("--{0}column {1}: give NAME=HEADER, as in --{0}column bg=Background: glint's name of the "
+                            "column, and the "
+                            "file's",
+                            prefix, column));
         if (!text.columns.emplace(column.substr(0, equals), column.substr(equals + 1)).second)
             throw OptionError(fmt::format("--{}column {} is given twice", prefix, column.substr(0, equals)));
     }

@@ -1,5 +1,4 @@
-// The process beside a supervisor. It waits at the end of a socket, which the kernel closes however the other process
-// ends.
+// The guard process of a supervisor. It waits on a socket, which the kernel closes however the supervisor ends.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <sys/prctl.h>
@@ -18,9 +17,9 @@
 namespace glint::cli {
 namespace {
 
-constexpr pid_t dismissed = 0;  // in place of a group
+constexpr pid_t dismissed = 0;  // a message instead of a process group
 
-/// The next message; nothing at the end.
+/// Returns the next message; empty at the end of the socket.
 std::optional<pid_t> next_group(int from) {
     pid_t group = 0;
     ssize_t count = 0;
@@ -29,20 +28,20 @@ std::optional<pid_t> next_group(int from) {
     return count == ssize_t(sizeof group) ? std::optional(group) : std::nullopt;
 }
 
-/// SIGTERM, and SIGKILL to what is left after the time that a cancelled job has.
+/// Sends SIGTERM to the group, and SIGKILL to its remaining processes after `job_grace_s`.
 void end_group(pid_t group) {
     constexpr int looks_a_second = 10;
     ::kill(-group, SIGTERM), ::kill(-group, SIGCONT);
     for (int look = 0; look < job_grace_s * looks_a_second; ++look) {
         const timespec pause{0, 1'000'000'000 / looks_a_second};
         ::nanosleep(&pause, nullptr);
-        if (::kill(-group, 0) != 0 && errno == ESRCH) return;  // the group's number may become another's
+        if (::kill(-group, 0) != 0 && errno == ESRCH) return;  // the number may be reused for another group
     }
     ::kill(-group, SIGKILL);
 }
 
-/// The life of the process. It allocates nothing, as a thread of the supervisor may have held the allocator's lock when it was forked, and
-/// keeps nothing open: neither the job's locks nor its log.
+/// The main function of the guard. It allocates nothing: at the fork, a thread of the supervisor may have held the
+/// allocator's lock. It keeps no file open, neither the locks of the job nor its log.
 [[noreturn]] void guard_group(int from) {
     ::prctl(PR_SET_NAME, "glint-job-guard");
     if (::dup2(from, STDIN_FILENO) < 0) ::_exit(1);
@@ -70,7 +69,7 @@ GroupGuard::GroupGuard() {
 
 GroupGuard::~GroupGuard() { watch(dismissed); }
 
-// A guard that was killed guards nothing, and the job goes on.
+// If the guard was killed, the job continues without it.
 void GroupGuard::watch(pid_t group) const { (void)::send(to_guard_.get(), &group, sizeof group, MSG_NOSIGNAL); }
 
 }  // namespace glint::cli

@@ -20,7 +20,7 @@ constexpr int supervisor_byte = 0, queue_byte = 1;
 
 }  // namespace
 
-const char* name_of(JobState state) {
+const char* to_name(JobState state) {
     switch (state) {
         case JobState::queued: return "queued";
         case JobState::running: return "running";
@@ -52,7 +52,7 @@ std::optional<JobFile> JobFile::open(const std::filesystem::path& path, int flag
     return JobFile(path, std::move(file));
 }
 
-// Reading may fall into a write; two readings that agree did not, as a job has few writes.
+// A read may overlap a write. Two equal reads did not, since a job has few writes.
 JobRecord JobFile::read() const {
     const auto once = [this] {
         JobRecord record;
@@ -81,7 +81,7 @@ void JobFile::flush() const {
     if (::fdatasync(file_.get()) != 0) throw_output_error(path_, errno);
 }
 
-/// Whether fcntl() has found or made the byte free of others' locks. Waits with F_OFD_SETLKW.
+/// Tests or locks the byte with fcntl(). Returns whether no other process has a lock on it. Waits with F_OFD_SETLKW.
 bool JobFile::lock(int command, short type, int byte) const {
     struct flock lock {};
     lock.l_type = type;
@@ -92,10 +92,10 @@ bool JobFile::lock(int command, short type, int byte) const {
     do result = ::fcntl(file_.get(), command, &lock);
     while (result != 0 && errno == EINTR);
     if (result != 0)
-        throw OutputError(
-            fmt::format("{} cannot be locked: {}; let XDG_STATE_HOME name a folder of a file system with locks, as "
-                        "those of local disks are",
-                        path_.string(), std::strerror(errno)));
+        throw OutputError(fmt::format(
+            "{} cannot be locked: {}; set XDG_STATE_HOME to a folder on a file system with locks, such as a "
+            "local disk",
+            path_.string(), std::strerror(errno)));
     return command != F_OFD_GETLK || lock.l_type == F_UNLCK;
 }
 
@@ -105,7 +105,7 @@ void JobFile::wait_while_queued() const { lock(F_OFD_SETLKW, F_RDLCK, queue_byte
 void JobFile::wait_for_end() const { lock(F_OFD_SETLKW, F_RDLCK, supervisor_byte); }
 
 JobState JobFile::state(JobRecord& record) const {
-    const bool lives = has_supervisor();  // before the record is read, or one that ends in between would seem lost
+    const bool lives = has_supervisor();  // read first, or a job that ends in between would seem lost
     record = read();
     if (record.ended_ns)
         return record.exit_code == 0 ? JobState::done : record.cancelled ? JobState::cancelled : JobState::failed;

@@ -1,4 +1,4 @@
-// Makes, lists and removes jobs.
+// Creates, lists and removes the folders of jobs.
 // SPDX-License-Identifier: MIT
 #include "cli/jobs/job_folder.hpp"
 
@@ -32,12 +32,12 @@ std::string host_name() {
 
 fs::path state_home() {
     const char* given = std::getenv("XDG_STATE_HOME");
-    if (given && *given == '/') return given;  // a relative one is to be ignored
+    if (given && *given == '/') return given;  // the specification ignores relative paths
     const char* home = std::getenv("HOME");
     const passwd* user = home && *home == '/' ? nullptr : ::getpwuid(::geteuid());
     if (user) home = user->pw_dir;
     if (!home || *home != '/')
-        throw OutputError("there is no folder for jobs, since HOME is not set: set XDG_STATE_HOME to one");
+        throw OutputError("there is no folder for jobs, since HOME is not set: set XDG_STATE_HOME to a folder");
     return fs::path(home) / ".local/state";
 }
 
@@ -47,17 +47,17 @@ void make_private_folders(const fs::path& path) {
     if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) throw_output_error(path, errno);
 }
 
-/// 0: no number of a job.
+/// Returns the number of a job; 0 if the name is none.
 std::int64_t number_in(const std::string& name) {
     std::int64_t number = 0;
     const char* end = name.data() + name.size();
     const auto [rest, error] = std::from_chars(name.data(), end, number);
-    constexpr std::int64_t most = 1'000'000'000'000'000;  // so that another one follows
+    constexpr std::int64_t most = 1'000'000'000'000'000;  // leaves room for later numbers
     const bool is_one = error == std::errc() && rest == end && std::to_string(number) == name;
     return is_one && number > 0 && number < most ? number : 0;
 }
 
-/// Of a folder, since something was last made in it.
+/// Returns whether nothing was created in the folder for this time.
 bool is_older_than(std::chrono::hours age, const fs::path& folder) {
     std::error_code gone;
     const auto changed = fs::last_write_time(folder, gone);
@@ -82,7 +82,7 @@ void JobFolder::require_private() const {
     if (status.st_uid != ::geteuid() || (status.st_mode & 0077) != 0)
         throw OutputError(fmt::format(
             "{} belongs to user {} and has mode {:o}: jobs need a folder that only user {} can enter; chmod 700 "
-            "it, or let XDG_STATE_HOME name another one",
+            "it, or set XDG_STATE_HOME to another folder",
             path_.string(), status.st_uid, status.st_mode & 07777, ::geteuid()));
 }
 
@@ -134,7 +134,7 @@ JobFolder::New JobFolder::prepare(const JobCommand& command) const {
     return {std::move(folder), std::move(state), std::move(log)};
 }
 
-// A folder takes the place of none but an empty one (rename(2)), and a job's is never empty.
+// rename(2) replaces only an empty folder, and the folder of a job is never empty.
 std::int64_t JobFolder::publish(const New& job) const {
     const std::vector<std::int64_t> before = numbers();
     for (std::int64_t number = before.empty() ? 1 : before.back() + 1;; ++number) {
@@ -156,8 +156,8 @@ void JobFolder::expire() const noexcept try {
         if (file ? is_unfinished(file->state(record)) : !is_older_than(std::chrono::hours(24 * job_days), folder))
             continue;
         const std::int64_t last_ns = record.ended_ns ? record.ended_ns : record.submitted_ns;
-        if (file && ++ended <= most_jobs && last_ns > oldest_ns) continue;
-        std::error_code ignored;  // another submit may be at it, too
+        if (file && ++ended <= max_jobs && last_ns > oldest_ns) continue;
+        std::error_code ignored;  // another submit may remove it simultaneously
         fs::remove_all(folder, ignored);
     }
     std::vector<fs::path> left;
@@ -167,7 +167,7 @@ void JobFolder::expire() const noexcept try {
             left.push_back(entry);
     for (const fs::path& folder : left) fs::remove_all(folder);
 } catch (...) {
-    // What could not be removed is tried again with the next job.
+    // The next job tries again to remove the rest.
 }
 
 }  // namespace glint::cli

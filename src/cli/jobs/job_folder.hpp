@@ -1,12 +1,12 @@
-// Where a user's jobs on this machine are: $XDG_STATE_HOME/glint/jobs/HOST (~/.local/state where that is not set), a folder for
-// each, named by its number:
+// The folder of a user's jobs on this machine: $XDG_STATE_HOME/glint/jobs/HOST (~/.local/state if that is not set).
+// Each job has a folder, named by its number:
 //
 //     state    job_file.hpp
-//     command  the folder in which it runs and the words of the command, a zero byte behind each
-//     log      what the command wrote to stdout and stderr
+//     command  the folder in which it runs and the words of the command, each followed by a zero byte
+//     log      the output of the command, stdout and stderr
 //
-// A folder is complete, and its supervisor lives, before it has its number (JobFolder::publish). Not in the lease directory,
-// which is of memory and which systemd clears of a user's files when the user logs out.
+// A folder gets its number when it is complete and its supervisor is running (JobFolder::publish). The jobs are not in
+// the lease directory: that is in memory, and systemd removes a user's files from it when the user logs out.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -20,13 +20,13 @@
 
 namespace glint::cli {
 
-/// What a job does.
+/// The command of a job.
 struct JobCommand {
-    std::filesystem::path folder;  ///< in which it runs
+    std::filesystem::path folder;  ///< working directory of the command
     std::vector<std::string> words;
 };
 
-/// Removed at the end, unless it has another name then.
+/// A folder that the destructor removes, unless it was renamed.
 struct TemporaryJobFolder {
     explicit TemporaryJobFolder(std::filesystem::path where) : path(std::move(where)) {}
     TemporaryJobFolder(TemporaryJobFolder&& other) noexcept : path(std::exchange(other.path, {})) {}
@@ -36,32 +36,33 @@ struct TemporaryJobFolder {
 
 class JobFolder {
   public:
-    /// Makes nothing. Throws OutputError where others than this user can enter the folder.
+    /// Creates nothing. Throws OutputError if other users can enter the folder.
     JobFolder();
 
-    /// The numbers of all jobs, ascending.
+    /// Returns the numbers of all jobs, ascending.
     std::vector<std::int64_t> numbers() const;
-    /// The file of one; nothing where there is no such job. Throws OutputError.
+    /// Returns the file of a job; empty if there is no such job. Throws OutputError.
     std::optional<JobFile> find(std::int64_t number, int flags) const;
-    /// Whether there is a folder of this number, whatever it holds.
+    /// Returns whether there is a folder with this number, whatever it contains.
     bool has(std::int64_t number) const;
     std::filesystem::path log_of(std::int64_t number) const { return path_ / std::to_string(number) / "log"; }
-    /// No words where it cannot be read.
+    /// Returns the command of a job, without words if it cannot be read.
     JobCommand command_of(std::int64_t number) const;
 
-    /// A job without a number yet; what publish() has not taken away is removed with it.
+    /// A job without a number. Its destructor removes the folder unless publish() has renamed it.
     struct New {
         TemporaryJobFolder folder;
         JobFile state;
         Descriptor log;  ///< open for appending
     };
-    /// Makes what is missing of the folders. Throws OutputError.
+    /// Creates the folder of a job, and missing folders above. Throws OutputError.
     New prepare(const JobCommand& command) const;
-    /// Gives it the number behind the last. Numbers are unique, and not used again. Throws OutputError.
+    /// Renames the folder to the next number, and returns that. Numbers are unique and never reused. Throws
+    /// OutputError.
     std::int64_t publish(const New& job) const;
 
-    /// Removes jobs that ended long ago, or before many others, and what killed submits have left. The last number stays, so that
-    /// it is not used again.
+    /// Removes jobs that ended long ago or before many others, and the remains of killed submits. Keeps the last
+    /// number, so that it is not reused.
     void expire() const noexcept;
 
   private:
@@ -70,7 +71,7 @@ class JobFolder {
     std::filesystem::path path_;
 };
 
-constexpr int job_days = 30;             ///< how long an ended job is kept
-constexpr std::size_t most_jobs = 1000;  ///< ended ones that are kept
+constexpr int job_days = 30;            ///< how long an ended job is kept
+constexpr std::size_t max_jobs = 1000;  ///< maximum number of ended jobs that are kept
 
 }  // namespace glint::cli

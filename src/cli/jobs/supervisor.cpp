@@ -1,4 +1,4 @@
-// Forks, waits, runs, cancels.
+// Starts the supervisor, which waits for its turn, runs the command, and ends it when the job is cancelled.
 // SPDX-License-Identifier: MIT
 #include "cli/jobs/supervisor.hpp"
 
@@ -28,19 +28,19 @@ namespace {
 
 constexpr int cannot_run = 126;  // as in a shell
 constexpr double turn_period_s = 0.05, group_period_s = 0.1;
-constexpr char refusal = '!';  // what the supervisor's answer begins with where it is no number
+constexpr char refusal = '!';  // first character of an answer that is an error instead of a number
 
-/// Leaves the terminal, the session and the streams behind.
+/// Detaches this process from the terminal, the session and the streams.
 void detach(int log) {
     ::setsid();
-    ::signal(SIGTERM, SIG_DFL);  // it ends this process as long as the command has not started
+    ::signal(SIGTERM, SIG_DFL);  // before the command has started, it ends this process
     sigset_t none;
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
     const Descriptor null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     if (!null || ::dup2(null.get(), STDIN_FILENO) < 0 || ::dup2(log, STDOUT_FILENO) < 0 ||
         ::dup2(log, STDERR_FILENO) < 0 || ::chdir("/") != 0)
-        throw OutputError(fmt::format("a job cannot be started: {}", std::strerror(errno)));
+        throw OutputError(fmt::format("the job cannot be started: {}", std::strerror(errno)));
     ::prctl(PR_SET_NAME, "glint-job");
 }
 
@@ -55,7 +55,7 @@ std::size_t usable_gpus() {
                                      [](const gpu::Device& gpu) { return gpu.why_not.empty() || gpu.occupied; }));
 }
 
-/// Waits until no earlier job of the same queue is queued; those of them that run.
+/// Waits until no earlier job of the same queue is queued. Returns the earlier jobs that are running.
 std::vector<JobFile> wait_for_those_before(const JobFolder& jobs, std::int64_t number, bool is_short) {
     std::vector<JobFile> running;
     const std::vector<std::int64_t> all = jobs.numbers();
@@ -69,7 +69,7 @@ std::vector<JobFile> wait_for_those_before(const JobFolder& jobs, std::int64_t n
     return running;
 }
 
-/// Waits until fewer than `at_once` of them run. False: this job was cancelled meanwhile.
+/// Waits until fewer than `at_once` jobs run. Returns false if this job was cancelled meanwhile.
 bool wait_for_room(std::vector<JobFile> running, int at_once, const HeldSignals& signals) {
     std::optional<std::size_t> most;
     for (;;) {
@@ -81,13 +81,15 @@ bool wait_for_room(std::vector<JobFile> running, int at_once, const HeldSignals&
     }
 }
 
-/// Whether a process of the group is left. Its orphans are children of this process (PR_SET_CHILD_SUBREAPER).
+/// Returns whether a process of the group is left. Orphans of the group are children of this process
+/// (PR_SET_CHILD_SUBREAPER).
 bool has_members(pid_t group) {
     siginfo_t info{};
     return ::waitid(P_PGID, id_t(group), &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
-/// The exit code of the command that leads this process group. When it is cancelled, all processes of the group end.
+/// Returns the exit code of the command that leads this process group. If it is cancelled, ends all processes of the
+/// group.
 int wait_for_group(pid_t leader, const HeldSignals& signals) {
     using Steady = std::chrono::steady_clock;
     std::optional<int> code;
@@ -114,27 +116,27 @@ int run_to_the_end(const JobCommand& command, const HeldSignals& signals) try {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     const GroupGuard guard;
     const pid_t supervisor = ::getpid();
-    // Python keeps back what it prints to a file until some KiB are there, and a log would be empty until its end.
+    // Python buffers output to a file: without this variable, the log would be empty for a long time.
     Variables variables;
     if (!std::getenv("PYTHONUNBUFFERED")) variables.emplace_back("PYTHONUNBUFFERED", "1");
     const pid_t leader = start_command(command.words, variables, signals, [supervisor] {
         ::setpgid(0, 0);
-        ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // where the guard is killed with the supervisor
+        ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // in case the guard is killed with the supervisor
         if (::getppid() != supervisor) ::_exit(cannot_run);
     });
-    ::setpgid(leader, leader);  // whoever of the two is first
+    ::setpgid(leader, leader);  // parent and child both set it, since either can be first
     guard.watch(leader);
     return wait_for_group(leader, signals);
-} catch (const Error& error) {  // no process, say
+} catch (const Error& error) {  // for example, no process could be started
     tell("glint: {}\n", error.what());
     return cannot_run;
 }
 
 void answer(Descriptor to, const std::string& words) {
-    if (::write(to.get(), words.data(), words.size()) < 0) return;  // the submit was killed: the job goes on
+    if (::write(to.get(), words.data(), words.size()) < 0) return;  // the submit was killed: the job continues
 }
 
-/// The supervisor's life.
+/// The main function of the supervisor.
 void supervise(const JobFolder& jobs, const JobFolder::New& job, const JobCommand& command, JobTurn turn,
                Descriptor answers) {
     JobRecord record = job.state.read();
@@ -176,9 +178,9 @@ std::string read_all(int descriptor) {
     return all;
 }
 
-/// The supervisor's number for the job; throws what it says instead.
+/// Returns the number of the job from the supervisor's answer. Throws OutputError if the answer is an error.
 std::int64_t number_from(const std::string& words) {
-    if (words.empty()) throw OutputError("the process that was to look after the job has been killed: submit it again");
+    if (words.empty()) throw OutputError("the process that supervises the job was killed: submit the job again");
     if (words[0] == refusal) throw OutputError(words.substr(1));
     return std::stoll(words);
 }
@@ -201,7 +203,7 @@ std::int64_t submit(const JobFolder& jobs, const JobCommand& command, JobTurn tu
         }
         ::_exit(0);
     }
-    to_answer = Descriptor();  // or there would be no end of what is read
+    to_answer = Descriptor();  // otherwise the read would not end
     return number_from(read_all(answers.get()));
 }
 
@@ -212,8 +214,8 @@ void cancel(const JobFile& job) {
         throw InputError(fmt::format("the job of {} runs in another container: cancel it there", job.path().string()));
     job.write_cancelled();
     const Descriptor process(int(::syscall(SYS_pidfd_open, record.supervisor, 0)));  // Linux 5.3
-    // Without one the process is gone. If the supervisor lives, it has lived since it wrote its number: what the
-    // descriptor names is no other process.
+    // Without a descriptor the process has ended. If the supervisor is running, it has run since it wrote its number,
+    // so the descriptor refers to no other process.
     if ((!process && errno != ENOSYS) || !job.has_supervisor()) return;
     for (const int signal : {SIGTERM, SIGCONT})
         if (process)

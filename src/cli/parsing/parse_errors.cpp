@@ -1,4 +1,4 @@
-// Words for the parser's errors.
+// Rewords the errors of CLI11.
 // SPDX-License-Identifier: MIT
 #include "cli/parsing/parse_errors.hpp"
 
@@ -23,7 +23,7 @@ const CLI::App& innermost(const CLI::App& program) {
     return *app;
 }
 
-/// "glint calibrate astigmatism"
+/// Returns the name of a command with its parents: "glint calibrate astigmatism".
 std::string full_name(const CLI::App& app) {
     return (app.get_parent() ? full_name(*app.get_parent()) + " " : "") + app.get_name();
 }
@@ -50,14 +50,15 @@ std::string not_given(const CLI::App& app) {
     return fmt::format("still needed: {}", fmt::join(names, "; "));
 }
 
-/// ". For example:" and the first example of the command's help; empty where there is none.
+/// Returns ". For example:" and the first example of the command's help; empty if there is none.
 std::string example_of_help(const CLI::App& app) {
     const std::string footer = app.get_footer();
     const std::size_t at = footer.find("\n  " + full_name(app) + " ");
     return at == footer.npos ? "" : ". For example:" + footer.substr(at, footer.find('\n', at + 1) - at);
 }
 
-/// "threshold of [localize]" for --threshold, which is no flag of glint run; empty where its recipe has no such key either.
+/// Returns the key of a recipe for a flag that glint run does not have: "threshold of [localize]" for --threshold.
+/// Empty if there is no such key.
 std::string recipe_key_of(const std::string& flag) {
     std::string name = flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
     std::replace(name.begin(), name.end(), '-', '_');
@@ -68,7 +69,7 @@ std::string recipe_key_of(const std::string& flag) {
     return "";
 }
 
-/// "no option --simga: did you mean --sigma?"; empty where none of the words is an option.
+/// Returns "glint fit has no option --simga: did you mean --sigma?"; empty if none of the words is an option.
 std::string no_such_options(const std::vector<std::string>& words, const CLI::App& app) {
     std::string text;
     for (const std::string& word : words) {
@@ -85,14 +86,14 @@ std::string no_such_options(const std::vector<std::string>& words, const CLI::Ap
     return text;
 }
 
-/// 1.000000 as 1; empty for a limit that is none.
+/// Returns 1 for 1.000000; empty if the number is so large that there is no limit.
 std::string limit_text(const std::string& number) {
     const double value = std::strtod(number.c_str(), nullptr);
     if (!(std::abs(value) < 1e300)) return "";
     return number.find('.') == number.npos ? number : fmt::format("{:g}", value);
 }
 
-/// "a whole number", "a number"; empty for words.
+/// Returns "a whole number" or "a number"; empty for words.
 std::string kind_of(const CLI::Option& option) {
     const std::string type = option.get_type_name();
     if (type.starts_with("UINT")) return "a whole number, 0 or more";
@@ -100,16 +101,17 @@ std::string kind_of(const CLI::Option& option) {
     return type.starts_with("FLOAT") ? "a number" : "";
 }
 
-/// "{a,b,c}" as "a, b or c".
+/// Returns "a, b or c" for "{a,b,c}".
 std::string any_of(const std::string& set) {
     std::string text = set.substr(1, set.size() - 2);
     if (const std::size_t last = text.rfind(','); last != text.npos) text.replace(last, 1, " or ");
     return std::regex_replace(text, std::regex(","), ", ");
 }
 
-/// CLI11's text on one option's value, in our words: the option, the value, and what is expected. Other texts stay.
+/// Rewords an error of CLI11 about the value of an option: the option, the value, and what is expected. Returns other
+/// errors unchanged.
 std::string about_value(const std::string& what, const CLI::App& app) {
-    if (what.size() > 1000) return what;  // a regular expression takes stack by the character
+    if (what.size() > 1000) return what;  // a regular expression uses stack for each character
     std::smatch part;
     const auto kind = [&] {
         const CLI::Option* option = app.get_option_no_throw(part[1].str());
@@ -162,7 +164,7 @@ std::string explain(const CLI::ParseError& error, const CLI::App& program) {
                    ? fmt::format("{} needs one of: {}", full_name(app), fmt::join(commands_of(app), " "))
                    : not_given(app);
         example = example_of_help(app);
-        if (!unknown.empty()) what = unknown + "; " + what;  // perhaps the one that is needed
+        if (!unknown.empty()) what = unknown + "; " + what;  // perhaps a misspelt form of the missing option
     }
     if (dynamic_cast<const CLI::ExtrasError*>(&error) && !words.empty()) {
         const std::string near = nearest_name(words.front(), commands_of(app));
@@ -188,7 +190,7 @@ std::string explain_wrong_value(const CLI::App& command) {
                 if (std::isnan(std::strtod(value.c_str(), nullptr)))
                     return fmt::format("{} must be a number, and is {}", option->get_name(), value);
         if (option->get_items_expected_max() > 0) continue;
-        // CLI11 takes any number of a flag as true or false: --follow=1e308.
+        // CLI11 reads any number as the value of a flag: --follow=1e308.
         for (const std::string& value : values)
             if (value != "true" && value != "false")
                 return fmt::format("{} takes no value, and got {}", option->get_name(), value);

@@ -1,4 +1,4 @@
-// What is wrong with a command line, in words that help: all that is missing at once, and what was perhaps meant.
+// Explains errors in a command line: names everything that is missing, and suggests similar names.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,14 +8,16 @@
 
 namespace glint::cli {
 
-/// What the parser found, and where help is. `program` has parsed as far as it came.
+/// Returns the error message for a parser error, with a hint to the help. `program` has parsed up to the error.
 std::string explain(const CLI::ParseError& error, const CLI::App& program);
 
-/// That a flag was given without its value, as by an empty variable of a script (`--gain ""`), one that takes none with a
-/// value (`--follow=5`), or a number with nan; empty if there is no such flag.
+/// Returns an error message for the first of these; empty if there is none:
+/// - a flag with an empty value, as from an empty variable of a script (`--gain ""`);
+/// - a flag without a value that got one (`--follow=5`);
+/// - a number that is nan.
 std::string explain_wrong_value(const CLI::App& command);
 
-/// That there is no such command, with the one that was perhaps meant.
+/// Returns the error message for an unknown command, with a similar name.
 std::string explain_no_command(const std::string& word, const CLI::App& program);
 
 }  // namespace glint::cli

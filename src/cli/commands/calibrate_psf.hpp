@@ -1,0 +1,21 @@
+// `glint calibrate psf` and `psf-2d`, subcommands of `glint calibrate`, and the picture of a measured PSF.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+#include "cli/command.hpp"
+#include "glint/calibrate_psf.hpp"
+
+namespace glint::cli {
+
+Command add_calibrate_psf(CLI::App& group);
+Command add_calibrate_psf_2d(CLI::App& group);
+
+/// Returns a length that may be negative or zero: "-50nm", "0".
+double parse_signed_nm(const std::string& text, const char* what, double pixel_size_nm);
+
+/// Returns gnuplot's commands and data: sections of the PSF, and the errors of the fits that tested it, over z.
+std::string psf_script(const PsfCalibration& calibration);
+
+}  // namespace glint::cli
