@@ -3,8 +3,8 @@
     movie ──detect──▶ Spots ──cut_rois──▶ Rois ──fit──▶ Fits ──▶ Localizations ──render──▶ picture
       └───────────────────────────── localize ────────────────────────▶┘
 
-Positions are in camera pixels, the centre of the first pixel at 0.0, x along columns and y along rows; frames count
-from 0; z and all other lengths that are given are in nanometres.
+Positions are in camera pixels: x along columns, y along rows, the centre of the first pixel at 0.0. Frames count from
+0. z and all lengths that you give are in nanometres.
 """
 
 # SPDX-License-Identifier: MIT
@@ -28,6 +28,7 @@ from .estimating import Estimate
 from .files import load, save
 from .fits import FitInfo, Fits, FitStatus, Fitter, Rois, fit
 from .inspecting import Inspection, inspect
+from .lenses import EstimatedPsf, MeasuredPsf, PsfCalibration, PupilPsf, calibrate_psf, estimate_psf
 from .linking import InTrackVariance, LinkInfo, link
 from .localizations import Localizations, filter, load_localizations, load_truth, merge, save_truth
 from .localizing import LocalizeInfo, Spots, detect, localize
@@ -58,6 +59,7 @@ __all__ = [
     "EMCCDCamera",
     "Error",
     "Estimate",
+    "EstimatedPsf",
     "FitInfo",
     "FitStatus",
     "Fits",
@@ -76,11 +78,14 @@ __all__ = [
     "LinkInfo",
     "Localizations",
     "LocalizeInfo",
+    "MeasuredPsf",
     "Movie",
     "NeighborBin",
     "Nena",
     "OptionError",
     "OutputError",
+    "PsfCalibration",
+    "PupilPsf",
     "Resolution",
     "RoiTruth",
     "Rois",
@@ -97,12 +102,14 @@ __all__ = [
     "available_isas",
     "calibrate_astigmatism",
     "calibrate_camera",
+    "calibrate_psf",
     "camera_preset",
     "camera_presets",
     "cluster",
     "cut_rois",
     "detect",
     "drift",
+    "estimate_psf",
     "filter",
     "fit",
     "frc",

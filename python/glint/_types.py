@@ -13,4 +13,4 @@ from .offload.device_arrays import DeviceArray
 
 Axes: TypeAlias = int | tuple[int, ...] | None
 Shape: TypeAlias = int | Sequence[int]
-Operand: TypeAlias = DeviceArray | np.ndarray | np.generic | complex  #: what may stand beside a DeviceArray
+Operand: TypeAlias = DeviceArray | np.ndarray | np.generic | complex  #: for operators of DeviceArray

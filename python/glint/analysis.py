@@ -35,7 +35,7 @@ class NeighborBin:
     to_px: float
     truths: int
     matched: int
-    recall: float  #: nan without truths
+    recall: float  #: nan if there are no truths
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,29 +53,29 @@ class Score:
     recall: float
     precision: float
     jaccard: float
-    rmse_nm: float  #: lateral, over matches
+    rmse_nm: float  #: lateral root mean square error of the matched pairs
     rmse_x_nm: float
     rmse_y_nm: float
     bias_x_nm: float
     bias_y_nm: float
-    efficiency_lateral: float  #: of the SMLM challenge (there with radius_nm=250): 100 is best
-    rmsmd_nm: float  #: root mean square minimum distance, both directions, per frame
-    rmsmd_truths_nm: float  #: of truths to their nearest localization
-    rmsmd_localizations_nm: float  #: of localizations to their nearest truth
-    emitters: int  #: distinct true positions
-    rmsmd_map_nm: float  #: between emitters and all localizations, whatever their frames
+    efficiency_lateral: float  #: efficiency of the SMLM challenge, which used radius_nm=250; 100 is best
+    rmsmd_nm: float  #: root mean square minimum distance within frames, in both directions
+    rmsmd_truths_nm: float  #: the same distance, from truths to their nearest localization only
+    rmsmd_localizations_nm: float  #: the same distance, from localizations to their nearest truth only
+    emitters: int  #: number of distinct true positions
+    rmsmd_map_nm: float  #: as rmsmd_nm, between emitters and all localizations, without regard to frames
     rmsmd_map_emitters_nm: float
     rmsmd_map_localizations_nm: float
-    std_over_crlb_x: float  #: standard deviation of error / stated precision: 1 if that is correct
+    std_over_crlb_x: float  #: standard deviation of error / stated precision; 1 if the precisions are correct
     std_over_crlb_y: float
-    mad_over_crlb_x: float  #: 1.4826 times the median absolute deviation: the same without the tails
+    mad_over_crlb_x: float  #: 1.4826 times the median absolute deviation of the same ratio; ignores the tails
     mad_over_crlb_y: float
     recall_by_neighbor: list[NeighborBin]
-    axial_radius_nm: float | None = None  #: 0: no limit in z
+    axial_radius_nm: float | None = None  #: maximum axial distance of a matched pair; 0: no limit
     rmse_z_nm: float | None = None
     bias_z_nm: float | None = None
     efficiency_axial: float | None = None
-    efficiency_3d: float | None = None  #: the mean of lateral and axial
+    efficiency_3d: float | None = None  #: mean of the lateral and the axial efficiency
     std_over_crlb_z: float | None = None
     mad_over_crlb_z: float | None = None
 
@@ -89,7 +89,8 @@ def score(
 ) -> Score:
     """Scores localizations against ground truth by one-to-one matching per frame.
 
-    The matching has the largest number of pairs within the radius and, among those, the smallest total distance.
+    The matching has the maximum number of pairs within the radius and, among such matchings, the minimum total
+    distance.
 
     locs, truth: tables or file names. Both need the same pixel size.
     radius_nm: maximum lateral distance of a pair. The SMLM challenge used 250.
@@ -121,17 +122,17 @@ class Calibration:
     """The widths of beads over z, and the curve fitted to them."""
 
     psf: AstigmaticXYZNB
-    z_nm: np.ndarray  #: of each slice, also outside the range; 0 midway between the foci
-    sigma_x_nm: np.ndarray  #: medians over beads
+    z_nm: np.ndarray  #: z of each slice, also outside the range; 0 is midway between the foci
+    sigma_x_nm: np.ndarray  #: median width over the beads
     sigma_y_nm: np.ndarray
-    sigma_x_unc_nm: np.ndarray  #: their standard errors
+    sigma_x_unc_nm: np.ndarray  #: standard error of the median width
     sigma_y_unc_nm: np.ndarray
     z_middle_nm: float  #: stage position of the curve's z = 0
     beads: int
-    rms_residual_nm: float  #: of the widths from the curve, within its range
-    max_z_bias_nm: float  #: of z by that misfit: the largest running median of five slices
+    rms_residual_nm: float  #: rms distance of the widths from the curve, within its range
+    max_z_bias_nm: float  #: maximum shift of z by that misfit (running median of five slices)
     rms_z_bias_nm: float
-    range_note: str  #: why the range [psf.z_min_nm, psf.z_max_nm] is smaller than the stack; empty if it is not
+    range_note: str  #: why the range [psf.z_min_nm, psf.z_max_nm] is smaller than the stack; else empty
     plot: np.ndarray  #: (height, width, 3) uint8: plot of data and curve
 
     def __repr__(self) -> str:
@@ -211,7 +212,7 @@ def load_camera(
     gain_unit: unit of a gain map, "e-/ADU" or "ADU/e-", if the file lacks it.
     name: the camera to use from a config.yaml with several cameras.
     settings: settings of that camera that determine its sensitivity.
-    em_gain: EM gain of a camera in config.yaml that has one; 1 if it was off.
+    em_gain: EM gain, for an EMCCD in config.yaml; 1 if the gain was off.
     exposure_ms: exposure of a frame, for ACCeNT's maps.
 
     Raises OptionError if the offset, the gain or the pixel size is missing, or if a choice is required. Raises

@@ -1,5 +1,6 @@
-"""Checks of arguments: each returns the value as the library takes it, or raises an OptionError that names the
-argument.
+"""Checks of arguments.
+
+Each function returns the value in the library's form, or raises an OptionError that names the argument.
 """
 
 # SPDX-License-Identifier: MIT
@@ -25,7 +26,7 @@ Class = TypeVar("Class", bound="type[Any]")
 
 
 def shown(value: object) -> str:
-    """A value in an error: its repr, or its type if that is long."""
+    """Returns a value's repr for an error message, or its type if the repr is long."""
     text = repr(value)
     return text if len(text) <= 60 else f"<{type(value).__name__}>"
 
@@ -33,7 +34,7 @@ def shown(value: object) -> str:
 def number(
     name: str, value: Any, example: object, low: float = -math.inf, high: float = math.inf, *, none: float | None = None
 ) -> float:
-    """A float from `low` to `high`. none: what None stands for; without it, None is refused."""
+    """Returns a float from `low` to `high`. none: the value for None; without `none`, None is refused."""
     if value is None and none is not None:
         return none
     found = _converted(float, value)
@@ -43,7 +44,7 @@ def number(
 
 
 def whole(name: str, value: Any, example: object, low: int = 0, high: int = INT32, *, none: int | None = None) -> int:
-    """A whole number from `low` to `high`. none: what None stands for; without it, None is refused."""
+    """Returns a whole number from `low` to `high`. none: the value for None; without `none`, None is refused."""
     if value is None and none is not None:
         return none
     found = _converted(operator.index, value)
@@ -53,7 +54,7 @@ def whole(name: str, value: Any, example: object, low: int = 0, high: int = INT3
 
 
 def _converted(convert: Callable[[Any], float], value: Any) -> float | None:
-    """The number that a value is; None for texts, True and False, and arrays."""
+    """Returns the value if it is a number; None for texts, True and False, and arrays."""
     boolean = isinstance(value, bool) or getattr(getattr(value, "dtype", None), "kind", "") == "b"
     if boolean or isinstance(value, (str, bytes)) or getattr(value, "ndim", 0):
         return None
@@ -73,7 +74,7 @@ def _refused(
 
 
 def seconds(name: str, value: Any) -> float:
-    """A time to wait."""
+    """Returns a waiting time in seconds."""
     found = _converted(float, value)
     if found is None or not found >= 0:
         raise OptionError(f"{name}={shown(value)}: give seconds, 0 or more, or math.inf, as in {name}=60")
@@ -81,13 +82,13 @@ def seconds(name: str, value: Any) -> float:
 
 
 def pair(name: str, value: Any, example: tuple[float, float]) -> tuple[float, float]:
-    """Two numbers."""
+    """Returns a pair of numbers."""
     first, second = two(name, value, example)
     return number(f"{name}[0]", first, example[0]), number(f"{name}[1]", second, example[1])
 
 
 def two(name: str, value: Any, example: object) -> tuple[Any, Any]:
-    """The two elements of a tuple, list or array."""
+    """Returns the two elements of a tuple, list or array."""
     try:
         if not isinstance(value, (str, bytes)):
             first, second = value
@@ -98,7 +99,7 @@ def two(name: str, value: Any, example: object) -> tuple[Any, Any]:
 
 
 def switch(name: str, value: Any) -> bool:
-    """True or False, and nothing else."""
+    """Returns a truth value. Refuses everything but True and False."""
     if (
         isinstance(value, bool)
         or getattr(getattr(value, "dtype", None), "kind", "") == "b"
@@ -109,7 +110,7 @@ def switch(name: str, value: Any) -> bool:
 
 
 def backend(name: str, value: Any) -> str:
-    """ "auto", "cpu", "gpu", which is also called "cuda", or "prefer-gpu"; upper case is read too."""
+    """Returns "auto", "cpu", "gpu" or "prefer-gpu". Accepts "cuda" for "gpu", and upper case."""
     named = _core.backend_named(value) if isinstance(value, str) else None
     if named is None:
         raise OptionError(f"{name}={shown(value)}: give 'auto', 'cpu', 'gpu' (also 'cuda') or 'prefer-gpu'")
@@ -117,12 +118,12 @@ def backend(name: str, value: Any) -> str:
 
 
 def threads_of(threads: Any) -> int:
-    """0 for None: GLINT_THREADS, or all that may be used."""
+    """Returns the number of threads; 0 for None: GLINT_THREADS, or all threads that may be used."""
     return whole("threads", threads, 4, 1, 4096, none=0)
 
 
 def program() -> str:
-    """The program glint that came with this package, or where it should be."""
+    """Returns the path of this package's program `glint`, or the path where it should be."""
     beside = pathlib.Path(_core.__file__).parents[2] / "bin"  # in the build folder
     folders = [
         beside,
@@ -136,7 +137,7 @@ def program() -> str:
 
 
 def worker_program(gpu_worker: Any) -> str:
-    """The program of which a warm worker is a process. Empty: none is wanted."""
+    """Returns the program that is started as a warm worker. Empty: no warm worker is wanted."""
     if gpu_worker is not None and (not isinstance(gpu_worker, str) or gpu_worker not in ("auto", "off")):
         raise OptionError(
             f"gpu_worker={shown(gpu_worker)}: give 'auto' or 'off', or None, which is what GLINT_GPU_WORKER says"
@@ -147,21 +148,21 @@ def worker_program(gpu_worker: Any) -> str:
 
 
 def callback(name: str, value: Any) -> Any:
-    """A function, or None."""
+    """Returns a function, or None."""
     if value is None or callable(value):
         return value
     raise OptionError(f"{name}={shown(value)}: give a function that is called, as in {name}=print, or None")
 
 
 def path(name: str, value: Any) -> str:
-    """The name of a file."""
+    """Returns the name of a file."""
     if isinstance(value, (str, bytes, os.PathLike)):
         return os.fsdecode(value)
     raise OptionError(f"{name}={shown(value)}: give the name of a file, a str or a pathlib.Path")
 
 
 def completed_by(example: str) -> Callable[[Class], Class]:
-    """A decorator of dataclasses: a call that lacks values raises an OptionError that names them and shows
+    """Decorator for dataclasses: a call without required values raises an OptionError that names them and shows
     `example`.
     """
 

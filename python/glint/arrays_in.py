@@ -1,4 +1,4 @@
-"""Converts arrays of users to the library's types, without a copy where possible."""
+"""Converts users' arrays to the library's types, without a copy if possible."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -18,8 +18,8 @@ _DIRECT = ("uint8", "uint16", "float32")
 
 
 def pixels_of(rois: Any) -> Any:
-    """An array (n, S, S) of uint8, uint16 or float32 in C order: `rois` itself if it is one, on the host or on a GPU,
-    else a float32 copy on the host."""
+    """Returns `rois` as an array (n, S, S) in C order. Arrays of uint8, uint16 or float32, on the host or a GPU, are
+    returned themselves; else returns a float32 copy on the host."""
     stays = on_gpu(rois) and dtype_name(rois) in _DIRECT and not _core.inventory().why_none
     array = rois if stays else on_host(rois)
     if isinstance(array, np.ndarray) and array.dtype.kind not in "uif":
@@ -39,12 +39,13 @@ def on_gpu(array: Any) -> bool:
 
 
 def dtype_name(array: Any) -> str:
-    """NumPy's name of the dtype of any library's array."""
+    """Returns NumPy's name for the dtype of any library's array."""
     return str(getattr(array, "dtype", "")).removeprefix("torch.")
 
 
 def without_gaps(array: Any) -> Any:
-    """An array of PyTorch, CuPy or glint on a GPU, in C order: itself, or that library's copy."""
+    """Returns an array of PyTorch, CuPy or glint on a GPU in C order: the array itself, or a copy made by its
+    library."""
     if hasattr(array, "_core"):
         return array if array._core.contiguous else array.copy()
     if hasattr(array, "is_contiguous"):
@@ -55,7 +56,7 @@ def without_gaps(array: Any) -> Any:
 
 
 def capsule_of(array: Any) -> Any:
-    """The DLPack capsule of an array on a GPU. The default stream is ordered behind the producer's work."""
+    """Returns the DLPack capsule of an array on a GPU. The default stream waits for the producer's work."""
     try:
         return array.__dlpack__(stream=1, max_version=(1, 0))
     except TypeError:
@@ -68,14 +69,15 @@ def _in_order(array):
 
 
 def on_host(array: Any) -> np.ndarray:
-    """A NumPy array over the same memory; a copy if the array is on a GPU. Raises OptionError for masked values."""
+    """Returns a NumPy array over the same memory; a copy if the array is on a GPU. Raises OptionError for masked
+    values."""
     refuse_mask("the array", array)
     if isinstance(array, np.ndarray):
         return array
     device = getattr(array, "__dlpack_device__", None)
     if device is None:
         try:
-            array = np.asanyarray(array)  # a mask that only the values have, as Dask's, is still there
+            array = np.asanyarray(array)  # keeps a mask that only the computed values have, as with Dask
         except ValueError:
             raise OptionError(f"{shown(array)} is no array: its rows have different lengths") from None
         refuse_mask("the array", array)
@@ -89,9 +91,7 @@ def on_host(array: Any) -> np.ndarray:
 
 
 def refuse_mask(name: str, values: Any) -> None:
-    """Raises OptionError for an array of numpy.ma in which something is masked: what lies below the mask would
-    count.
-    """
+    """Raises OptionError for a numpy.ma array with masked elements: the values below the mask would be used."""
     if np.ma.is_masked(values):
         raise OptionError(
             f"{name} has {np.ma.count_masked(values)} masked values, and would lose its mask: fill them, as in "
@@ -100,7 +100,7 @@ def refuse_mask(name: str, values: Any) -> None:
 
 
 def integers(name: str, values: Any, shape: tuple[int, ...], dtype: Any = np.int32) -> np.ndarray:
-    """Integers of this shape; raises OptionError for values that the conversion would change."""
+    """Returns integers of this shape. Raises OptionError for values that the conversion would change."""
     array = on_host(values)
     if array.shape != shape:
         raise OptionError(f"{name} has the shape {array.shape}: give {shape}, one for each ROI")
@@ -117,7 +117,7 @@ def integers(name: str, values: Any, shape: tuple[int, ...], dtype: Any = np.int
 
 
 def columns_of(name: str, values: Any, n: int, widths: Sequence[int]) -> list[np.ndarray]:
-    """The columns of an array (n, k) with k in `widths`, each as contiguous float32; an empty list for None."""
+    """Returns the columns of an array (n, k), k in `widths`, each as contiguous float32; an empty list for None."""
     if values is None:
         return []
     array = on_host(values)
@@ -130,9 +130,7 @@ def columns_of(name: str, values: Any, n: int, widths: Sequence[int]) -> list[np
 
 
 def frames_of(frames: Any) -> np.ndarray:
-    """An array (frames, height, width) of uint8, uint16 or float32 in C order: the array itself if it is one, else a
-    copy.
-    """
+    """Returns an array (frames, height, width) of uint8, uint16 or float32 in C order: the array itself, or a copy."""
     array = on_host(frames)
     if array.dtype.kind == "O" and array.ndim == 0:
         raise OptionError(

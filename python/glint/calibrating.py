@@ -23,28 +23,28 @@ from .old_names import renamed
 class LightLevel:
     """A movie of constant light, or a part of a ramp."""
 
-    name: str  #: of a ramp with the frames: "ramp.tif, frames 0:500"
+    name: str  #: name of the movie; for a ramp with its frames: "ramp.tif, frames 0:500"
     frames: int
-    mean_adu: float  #: above the offset, median over pixels
+    mean_adu: float  #: median over pixels of the mean above the offset
     variance_adu2: float  #: median over pixels
     light_spread: float  #: relative standard deviation of the light over the frames
-    drift: float  #: slow changes that differed between pixels, as a part of the variance; 0: none
+    drift: float  #: share of the variance by slow changes that differed between pixels; 0: none
     of_ramp: bool
     sample_mean_adu: np.ndarray = dataclasses.field(
         repr=False, compare=False
-    )  #: of the pixels `CameraCalibration.sample`
+    )  #: mean of each pixel in `CameraCalibration.sample`
     sample_variance_adu2: np.ndarray = dataclasses.field(repr=False, compare=False)
 
 
 @dataclasses.dataclass(frozen=True)
 class DarkChange:
-    """Of dark movies, or stretches of one, those with the lowest and the highest mean."""
+    """The dark movies, or parts of one, with the lowest and the highest mean."""
 
     lowest: str
     lowest_adu: float
     highest: str
     highest_adu: float
-    share: float  #: the variance by changes of the offset over the read variance; 0: they are chance
+    share: float  #: variance by changes of the offset over read variance; 0: no change beyond chance
 
 
 @renamed
@@ -52,36 +52,36 @@ class DarkChange:
 class CameraCalibration:
     """The result of `calibrate_camera()`.
 
-    Maps are arrays (height, width); those of the gain are None where no light was measured.
+    Maps are arrays (height, width). Maps of the gain are None if no light was measured.
     """
 
     offset: np.ndarray  #: ADU
-    offset_error: np.ndarray  #: standard error, as all that end in `_error`
+    offset_error: np.ndarray  #: standard error of the offset; all names ending in `_error` are standard errors
     readvar: np.ndarray  #: variance of the read noise, ADU^2
     readvar_error: np.ndarray
-    gain: np.ndarray | None  #: photoelectrons per ADU; the sensor's in pixels whose own is too uncertain
+    gain: np.ndarray | None  #: photoelectrons per ADU; the sensor's gain in pixels whose own gain is too uncertain
     gain_error: np.ndarray | None
     gain_chi2: (
         np.ndarray | None
-    )  #: reduced chi-squared of each pixel's line, 0: unknown; None with less than two levels
+    )  #: reduced chi-squared of each pixel's line; 0: unknown. None with fewer than two levels
     faults: np.ndarray  #: uint8: 0 good, 1 hot, 2 dead, 3 noisy
     levels: list[LightLevel]
     sample: (
         np.ndarray
-    )  #: pixels (y * width + x) of the photon transfer curve: up to 1,000 good ones, then as many bad ones
+    )  #: pixels (y * width + x) of the photon transfer curve: up to 1,000 good ones, then up to as many bad ones
     dark_change: DarkChange
-    em_gain: float  #: above 1: of an EMCCD; gains are those before it
-    sensor_readvar: float  #: ADU^2, of a typical pixel: the median, corrected for that of few frames being too low
-    sensor_gain: Estimate | None  #: photoelectrons per ADU: measured, or as it was given (with the error 0)
+    em_gain: float  #: above 1: an EMCCD. `gain` is the gain before EM multiplication
+    sensor_readvar: float  #: ADU^2, of a typical pixel: the median, corrected for its bias with few frames
+    sensor_gain: Estimate | None  #: photoelectrons per ADU: measured, or as given (with error 0)
     pixel_gain_error: float  #: median relative standard error of one pixel's gain
     gain_spread: float  #: relative standard deviation of the true gains over the sensor
-    error_factor: float  #: by which misfits of the line have made the error of `sensor_gain` larger; 1: none
-    mean_chi2: float  #: of good pixels; 0: unknown
+    error_factor: float  #: factor by which misfits of the line increased the error of `sensor_gain`; 1: none
+    mean_chi2: float  #: mean of `gain_chi2` over good pixels; 0: unknown
     own_gains: int  #: pixels with a gain of their own
-    saturated: int  #: pairs of a pixel and a level that were left out
-    expected_false_alarms: float  #: good pixels that are expected in `faults`, at most
+    saturated: int  #: pairs of a pixel and a level, excluded because of saturation
+    expected_false_alarms: float  #: maximum expected number of good pixels in `faults`
     dark_frames: int
-    pixel_size_nm: float | None  #: as given, or as the dark movie's metadata say
+    pixel_size_nm: float | None  #: as given, or from the metadata of the dark movie
     _measured: Any = dataclasses.field(repr=False)
     _inputs: list[str] = dataclasses.field(repr=False)
 
@@ -92,7 +92,7 @@ class CameraCalibration:
 
     @property
     def camera(self) -> SCMOSCamera | EMCCDCamera:
-        """The camera, for `localize()` and others. OptionError without a gain or a pixel size."""
+        """The calibrated camera, for `localize()`. Raises OptionError if the gain or the pixel size is unknown."""
         if self.sensor_gain is None:
             raise OptionError(
                 "calibrate_camera(): the gain is not known: give movies of light= or ramp=, or gain=, "
@@ -144,19 +144,20 @@ def calibrate_camera(
 ) -> CameraCalibration:
     """Measures offset, read noise and gain of every pixel, and finds bad ones, as `glint calibrate camera` does.
 
-    dark: a movie without light, as `open_movie()` takes it (of a list of files, all are one movie). light: movies of
-        constant light, in a list or tuple, each a level of its own; or one. Variance over mean gives the gain
-        (docs/explanation/theory.md, section 12). Each has at least 2 frames, better 1,000, of the same part of the sensor.
-    ramp: movies with slowly rising or falling light, instead of or in addition to levels; at least 20 frames, better
+    dark: a movie without light, as for `open_movie()`. A list of files is one movie.
+    light: a movie of constant light, or a list or tuple of movies with different levels. The gain follows from variance
+        over mean (docs/explanation/theory.md, section 12). Each movie needs at least 2 frames, better 1,000, of the
+        same part of the sensor.
+    ramp: movies with slowly rising or falling light, instead of levels or in addition; at least 20 frames, better
         5,000.
-    pixel_size_nm: edge of a camera pixel in the sample, which `camera` needs (default: as the dark movie's metadata
-        say). gain: photoelectrons per ADU, if there are only dark movies.
-    em_gain: of all movies, where the camera is an EMCCD (default: as their metadata say, else none): without, its gain
-        comes out as half that over the EM gain.
+    pixel_size_nm: edge of a camera pixel in the sample, which `camera` needs. Default: from the dark movie's metadata.
+    gain: photoelectrons per ADU, if there are only dark movies.
+    em_gain: EM gain of all movies, if the camera is an EMCCD. Default: from the metadata, else none. Without the EM
+        gain of an EMCCD, the measured gain is half of the true gain over the EM gain.
     progress: called as progress(frames, all).
 
-    Of doubtful results there are warnings. Raises InputError for movies that cannot be used: of different sizes,
-    saturated, or light that is not brighter than the dark.
+    Warns about doubtful results. Raises InputError for movies that cannot be used: different sizes, saturation, or
+    light that is not brighter than the dark.
 
     >>> frames = np.random.default_rng(1).normal(100, 2, (50, 32, 48)).round().astype(np.uint16)
     >>> calibration = glint.calibrate_camera(frames, gain=0.5, pixel_size_nm=100)

@@ -19,7 +19,7 @@ from .errors import OptionError, warn
 from .old_names import renamed
 
 
-_least_pixel_nm, _largest_pixel_nm = 1.0, 20000.0  # less is a value in um, more the edge on the chip
+_least_pixel_nm, _largest_pixel_nm = 1.0, 20000.0  # a smaller value is in um, a larger one is the edge on the chip
 
 
 def _check_pixel_size(name, pixel_size_nm):
@@ -31,7 +31,7 @@ def _check_pixel_size(name, pixel_size_nm):
 
 
 def _property(name, value):
-    """A number, or a map of the sensor (height, width) as float32."""
+    """Returns a number, or a map of the sensor (height, width) as float32."""
     try:
         array = np.asarray(value)
     except ValueError:  # rows of different lengths
@@ -48,14 +48,14 @@ def _property(name, value):
 
 
 def _mask(value):
-    """A map of pixels that are of no use, as uint8; None: there are none."""
+    """Returns a map of defective pixels as uint8; None if there are none."""
     if value is None:
         return None
     array = np.asarray(value)
     if array.dtype.kind not in "bui" or array.ndim != 2:
         raise OptionError(
             f"the camera's masked is {shown(value)}: give an array (height, width) of the sensor, True "
-            f"where a pixel is of no use"
+            f"where a pixel is defective"
         )
     return np.ascontiguousarray(array != 0).view(np.uint8)
 
@@ -69,7 +69,7 @@ def _text(value):
 
 
 def _same(a, b):
-    """Whether two values are the same: numbers, maps of them, corners of maps, "auto" or None."""
+    """Whether two values are equal: numbers, maps, corners of maps, "auto" or None."""
     if a is None or b is None or isinstance(a, str) or isinstance(b, str):
         return a is b or (isinstance(a, str) and isinstance(b, str) and a == b)
     a, b = np.asarray(a), np.asarray(b)
@@ -77,7 +77,7 @@ def _same(a, b):
 
 
 class _Camera:
-    _starting_values = ""  # of a preset: for the table's metadata
+    _starting_values = ""  # note of a preset, for the table's metadata
 
     def _auto(self):
         """Returns the names of values to estimate from the movie."""
@@ -90,11 +90,11 @@ class _Camera:
         return getattr(self, "sensor_roi", None)
 
     def _has_maps(self):
-        """Whether a value is one per pixel of the sensor."""
+        """Whether a value is a map, with one element per pixel of the sensor."""
         return any(np.ndim(getattr(self, field.name)) == 2 for field in dataclasses.fields(self))
 
     def _core(self, instead=None):
-        """The C++ object. instead: stands for what is "auto"; None: that is refused."""
+        """Returns the C++ object. instead: replaces "auto"; None: "auto" is refused."""
         auto = self._auto()
         if auto and instead is None:
             raise OptionError(
@@ -119,7 +119,7 @@ class _Camera:
         )
 
     def __eq__(self, other: object) -> bool:
-        """Whether both are of one kind and have the same values; maps are compared pixel by pixel."""
+        """Whether both cameras are of the same kind and have the same values. Compares maps pixel by pixel."""
         if type(other) is not type(self):
             return NotImplemented
         return all(_same(getattr(self, field.name), getattr(other, field.name)) for field in dataclasses.fields(self))
@@ -167,10 +167,10 @@ class SCMOSCamera(_Camera):
 
     offset (ADU), gain (photoelectrons per ADU), readnoise (photoelectrons rms) and qe (response relative to the
     sensor's mean) are numbers, or maps of the sensor of shape (height, width). offset and gain may be "auto": estimated
-    from the movie by `localize()` and `detect()`. `sensor_roi` is the (column, row) on the sensor
-    of the movie's first pixel, needed where the maps are larger than the movie. masked: a map (height, width), True
-    where a pixel is hot, dead or noisy, and gets no weight. With maps, ROIs need corners. `calibrate_camera()` measures
-    one, `load_camera()` reads one from camera.toml.
+    from the movie by `localize()` and `detect()`. `sensor_roi` is the (column, row) on the sensor of the movie's first
+    pixel; required if the maps are larger than the movie. masked: a map (height, width), True where a pixel is hot,
+    dead or noisy; such pixels have no weight. With maps, ROIs need corners. `calibrate_camera()` measures an sCMOS
+    camera, `load_camera()` reads one from camera.toml.
     """
 
     pixel_size_nm: float
@@ -193,7 +193,7 @@ class EMCCDCamera(_Camera):
     """An EMCCD camera: electron multiplication, whose excess noise doubles the variance.
 
     gain: photoelectrons per ADU before multiplication. readnoise: photoelectrons rms, before em_gain is divided out.
-    The others are as in SCMOSCamera; each value may be a map, too.
+    The other arguments are those of SCMOSCamera. Each value may be a map.
     """
 
     pixel_size_nm: float
@@ -214,7 +214,7 @@ Camera = IdealCamera | SCMOSCamera | EMCCDCamera
 
 
 def core_camera(camera: Any, instead: float | None = None) -> _core.Camera:
-    """The C++ object of a camera. instead: stands for "auto", which is else refused."""
+    """Returns the C++ object of a camera. instead: replaces "auto"; without `instead`, "auto" is refused."""
     if not isinstance(camera, Camera):
         raise OptionError(
             f"camera={shown(camera)} is no camera: give one as in "
@@ -235,7 +235,8 @@ def camera_of_movie(camera: Any, movie: Any) -> _core.Camera:
 
 
 def camera_of_rois(camera: Any, shape: tuple[int, int] | None) -> _core.Camera:
-    """The same for ROIs of a movie of this (height, width), or that reach over so much of it; None: unknown."""
+    """As camera_of_movie(), for ROIs. shape: (height, width) of the movie, or of the part that the ROIs cover; None:
+    unknown."""
     core = core_camera(camera)
     if shape is not None and camera._corner() is None:
         _core.require_known_corner_of_rois(core, shape[1], shape[0], "rois")
@@ -243,6 +244,6 @@ def camera_of_rois(camera: Any, shape: tuple[int, int] | None) -> _core.Camera:
 
 
 def warn_of_pixel_size(camera: Camera, movie: Any) -> None:
-    """Where the open movie's metadata have another; `localize()` does so itself."""
+    """Warns if the movie's metadata contain another pixel size. `localize()` warns by itself."""
     if text := _core.pixel_size_contradiction(movie._movie, camera.pixel_size_nm):
         warn(text)

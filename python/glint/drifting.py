@@ -31,49 +31,47 @@ class DriftJump:
 class DriftBead:
     """A fiducial bead."""
 
-    x_px: float  #: its place, the drift taken out
+    x_px: float  #: position without drift
     y_px: float
     own_nm: tuple[
         float, ...
-    ]  #: RMS of its motion against the others and the molecules, beyond errors: x, y and, if known, z
-    used: bool  #: False: it moves by itself, or nothing confirms it
+    ]  #: RMS of its motion relative to other beads and the molecules, beyond errors: x, y and, if known, z
+    used: bool  #: False: the bead moves by itself, or no other data confirm its motion
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Drift:
-    """The drift of the sample: observed position = molecule + drift. Arrays have a value for each frame from 0, in nm,
-    z as well; z is None without z.
+    """The drift of the sample: observed position = molecule + drift. Arrays contain one value per frame, from frame 0;
+    all axes are in nm. `z_nm` is None without z.
 
     A drift read from a file has no errors (None); its statistics are empty or 0. Create one from arrays with
     `glint.Drift(x_nm, y_nm)`.
     """
 
-    #: mean 0 over all rows of an estimate, constant before the first and after the last row; zeros if refused
+    #: the mean over all rows is 0; constant before the first and after the last row; zeros if refused
     x_nm: np.ndarray
     y_nm: np.ndarray
     z_nm: np.ndarray | None = None
-    x_error_nm: np.ndarray | None = None  #: standard error a frame; NaN before the first row and after the last
+    x_error_nm: np.ndarray | None = None  #: standard error per frame; NaN before the first and after the last row
     y_error_nm: np.ndarray | None = None
     z_error_nm: np.ndarray | None = None
     jumps: tuple[DriftJump, ...] = ()
-    beads: tuple[DriftBead, ...] = ()  #: those found or given
+    beads: tuple[DriftBead, ...] = ()  #: beads found or given
     refused: bool = False  #: the table cannot support an estimate: `apply_drift()` changes nothing
-    why: str = ""  #: a sentence, if refused
+    why: str = ""  #: the reason, a sentence; empty unless refused
     error_100_nm: tuple[
         float, ...
     ] = ()  #: standard error of the mean drift of 100 frames, RMS over the rows: x, y and, if known, z
-    halves_differ_nm: tuple[float, ...] = ()  #: RMS difference of 100 frames' mean drift by either half of the field
-    blinks: int = 0  #: linked from the localizations
+    halves_differ_nm: tuple[float, ...] = ()  #: RMS difference between both halves of the field, means of 100 frames
+    blinks: int = 0  #: number of blinks linked from the localizations
     first_segment_frames: int = 0  #: length of the segments of the first, rough estimate
-    searched_nm: float = 0.0  #: how far the first estimate looked around the segment before
-    rms_100_nm: tuple[
-        float, ...
-    ] = ()  #: RMS of the mean drift of 100 frames over the rows, beside its error: x, y and, if known, z
+    searched_nm: float = 0.0  #: search radius of the first estimate around the previous segment
+    rms_100_nm: tuple[float, ...] = ()  #: RMS of the mean drift of 100 frames over the rows: x, y and, if known, z
     sides_differ_nm: tuple[
         float, ...
-    ] = ()  #: how two sides of the field move apart, RMS beyond errors: sides along x, along y
-    wrong_match: float = 0.0  #: mean probability that a segment of the first estimate lies elsewhere
-    wrong_match_nm: float = 0.0  #: how far elsewhere the least certain segment may lie
+    ] = ()  #: slow motion of two sides of the field against each other, RMS beyond errors: sides along x, along y
+    wrong_match: float = 0.0  #: mean probability that a segment of the first estimate has a wrong shift
+    wrong_match_nm: float = 0.0  #: possible error of the shift of the least certain segment
 
     def __post_init__(self) -> None:
         if not isinstance(self.why, str):
@@ -120,7 +118,7 @@ class Drift:
         )
 
     def __len__(self) -> int:
-        """Frames."""
+        """The number of frames."""
         return len(self.x_nm)
 
     def __repr__(self) -> str:
@@ -149,9 +147,9 @@ def _per_frame(name, values):
         array = np.empty(0, object)
     if array.ndim != 1 or array.dtype.kind not in "uif":
         raise OptionError(f"{name}={shown(values)}: give an array with a number for each frame")
-    array = np.array(array, np.float64)  # its own, as the drift is frozen
+    array = np.array(array, np.float64)  # a copy, since a Drift is frozen
     array.flags.writeable = False
-    good = np.isfinite(array) | (np.isnan(array) & name.endswith("_error_nm"))  # errors beyond the rows are not known
+    good = np.isfinite(array) | (np.isnan(array) & name.endswith("_error_nm"))  # NaN beyond the rows is valid
     if not good.all():
         raise OptionError(f"{name} is {array[~good][0]} in frame {int(np.argmin(good))}: give finite numbers")
     return array
@@ -209,7 +207,7 @@ def apply_drift(locs: Localizations | Fits | StrPath, drift: Drift | StrPath, *,
 
     Raises InputError if the drift ends before the last row. Warns if
         - drift and movie have different numbers of frames
-        - only one of table and drift has z
+        - only one of the two has z
         - by `history`, the drift was already subtracted or added back
 
     >>> moved = glint.apply_drift(locs, glint.Drift(np.full(20, 10.0), np.zeros(20)))
@@ -241,7 +239,8 @@ def load_drift(path: StrPath, *, pixel_size_nm: float) -> Drift:
 
 
 def save_drift(path: StrPath, drift: Drift, *, pixel_size_nm: float, overwrite: bool = False) -> None:
-    """Writes a drift file of Picasso (`.txt`). The file appears only when it is complete; a refused drift gives zeros.
+    """Writes a drift file of Picasso (`.txt`). The file appears only when it is complete. A refused drift is written as
+    zeros.
 
     Raises OptionError if the file exists and `overwrite` is False, OutputError if it cannot be written.
     """

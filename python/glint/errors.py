@@ -9,7 +9,7 @@ _package = os.path.dirname(__file__) + os.sep
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Issues a Python warning at the line outside of this package that led here."""
+    """Issues a Python warning that points to the line outside this package from which the call came."""
     level, frame = 1, sys._getframe()
     while frame is not None and frame.f_code.co_filename.startswith(_package):
         level, frame = level + 1, frame.f_back
@@ -53,7 +53,8 @@ class DeviceLost(GpuError):
 
 
 class OutOfMemory(GpuError, MemoryError):
-    """The GPU, or the limit set for it, has no room for `asked_bytes`; `free_bytes` were free (0: unknown)."""
+    """The GPU, or the limit set for it, has no room for `asked_bytes`. `free_bytes`: bytes that were free; 0:
+    unknown."""
 
     asked_bytes: int = 0
     free_bytes: int = 0
@@ -61,8 +62,8 @@ class OutOfMemory(GpuError, MemoryError):
 
 
 class LeaseTimeout(GpuError, TimeoutError):
-    """No GPU had room in time: `required_bytes` includes the context; `available_bytes` is that of the GPU with the
-    most.
+    """No GPU had room in time. `required_bytes` includes the context; `available_bytes` is the largest amount on any
+    GPU.
     """
 
     required_bytes: int = 0

@@ -20,7 +20,7 @@ class Estimate(NamedTuple):
 
 
 class WithEstimates(NamedTuple):
-    """PSF and camera with estimates instead of "auto"; the estimates by name (`offset`, `gain`, `sigma_px`), and as
+    """PSF and camera with estimates instead of "auto". Also the estimates by name (`offset`, `gain`, `sigma_px`) and as
     text.
     """
 
@@ -31,7 +31,7 @@ class WithEstimates(NamedTuple):
 
 
 def with_estimates(psf: Any, camera: Any, movie: Movie) -> WithEstimates:
-    """Estimates the values given as "auto" from the movie. Reads no frames if there are none.
+    """Estimates the values given as "auto" from the movie. Reads no frames if no value is "auto".
 
     Raises OptionError if a value cannot be estimated.
     """
@@ -41,7 +41,9 @@ def with_estimates(psf: Any, camera: Any, movie: Movie) -> WithEstimates:
     if not wanted:
         return WithEstimates(psf, camera, {}, "")
     sigma = wanted.get("sigma_nm") or wanted.get("sigma_px", "")
-    values, text = _core.tell_values(movie._movie, known, wanted.get("offset", ""), wanted.get("gain", ""), sigma)
+    values, text = _core.estimate_parameters(
+        movie._movie, known, wanted.get("offset", ""), wanted.get("gain", ""), sigma
+    )
     found = {name: Estimate(*value) for name, value in values.items()}
     numbers = {name: found[name].value for name in camera._auto()}
     if sigma:

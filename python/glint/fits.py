@@ -49,7 +49,7 @@ class FitStatus(enum.IntEnum):
     AT_BOUND = 2  #: converged with a parameter at its bound: the CRLB is not valid
     SINGULAR = 3  #: the fit does not determine a position
     BAD_INPUT = 4  #: NaN or infinity among the pixels
-    SATURATED = 5  #: of a movie: more than half of the light is in saturated pixels, which had no part in the fit
+    SATURATED = 5  #: in movies: more than half of the light is in saturated pixels, which the fit omits
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,8 +58,8 @@ class FitInfo:
 
     backend: str  #: "cpu", "gpu"
     device: str  #: "avx512", "avx2", "sse2", "neon", or the GPU's name
-    note: str  #: why the GPU was not used, or not to the end; else empty
-    gpu_failed: bool  #: the note is about a GPU that failed, not one that is taken, missing or slower
+    note: str  #: why no GPU was used, or only for a part of the work; else empty
+    gpu_failed: bool  #: the note is about a GPU that failed, not about one that is in use, missing or slower
     timed_out: bool  #: no GPU was free within auto_timeout: the note names who uses the GPUs
     decision: str  #: reason for the choice of backend="auto"
     threads: int
@@ -73,9 +73,9 @@ class FitInfo:
     kernel_seconds: float
     waited_seconds: float
     retries: int
-    events: tuple[tuple[float, str], ...]  #: waits, failures and retries on GPUs: seconds since the call, description
-    gpus: tuple[tuple[str, str, int, float], ...]  #: per GPU: name, UUID, fits, seconds
-    cpu_fits: int  #: fitted by the CPU beside GPUs
+    events: tuple[tuple[float, str], ...]  #: waits, failures and retries on GPUs: (seconds since the call, text)
+    gpus: tuple[tuple[str, str, int, float], ...]  #: for each GPU: (name, UUID, fits, seconds)
+    cpu_fits: int  #: number of fits by the CPU
 
     @property
     def n_batches(self) -> int:
@@ -100,10 +100,10 @@ class Fits(Table):
     Columns (n,): `x_px`, `y_px` (from the centre of the ROI's first pixel), `photons`, `bg` (photoelectrons per pixel),
     then `sigma_px` | `sigma_x_px`, `sigma_y_px` | `z_nm`; for each the standard deviation from the Cramer-Rao lower
     bound, `x_unc_px`, `photons_unc`, ...; `log_likelihood` (ratio against the saturated model, at most 0), `p_value`
-    (small where the model does not describe the pixels), `iterations`, and `status` (FitStatus). With several emitters
-    also `window`, the ROI of each row, from 0, and `emitters`, how many were fitted together there: they share `bg`,
-    `log_likelihood` and `p_value`; 0: a fit of its own. The columns, but for those of z, share the library's memory,
-    without a copy.
+    (small if the model does not describe the pixels), `iterations`, and `status` (FitStatus). With several emitters,
+    `window` is the ROI of each row, from 0, and `emitters` the number of molecules fitted together in the ROI; 0:
+    fitted alone. Molecules fitted together share `bg`, `log_likelihood` and `p_value`. All columns except those of z
+    share the library's memory, without a copy.
     """
 
     psf: Psf
@@ -140,8 +140,8 @@ class Fits(Table):
         return self.status == FitStatus.CONVERGED
 
     def to_localizations(self, *, keep_failed: bool = False) -> Localizations:
-        """The converged fits (with `keep_failed`, all) in frame coordinates, as Localizations: corners are added;
-        without frames, ROI k is from frame k. Needs a camera's pixel size."""
+        """Returns the converged fits (all fits with `keep_failed`) as Localizations in frame coordinates, by adding the
+        corners. Without frames, ROI k is from frame k. Needs a camera's pixel size."""
         if not self.pixel_size_nm:
             raise OptionError(
                 "localizations need the size of a pixel: fit with a camera, as in "
@@ -192,15 +192,16 @@ class Fits(Table):
 
 
 class Fitter:
-    """A reusable configuration of `fit()`, for several stacks: keeps its GPU lease from one to the next, until it is
+    """A reusable configuration of `fit()`, for several stacks. Keeps its GPU lease from one stack to the next, until
     closed.
 
-    psf, camera, options: defaults for each `fit()`, with the names and meanings of `glint.fit()`. All are checked
-        immediately, and raise the OptionError of a fit; widths in nanometres only if the camera is given, too.
+    psf, camera, options: defaults for each `fit()`, with the names and meanings of `glint.fit()`. The constructor
+        checks them all and raises the OptionError of a fit. Widths in nanometres are checked only if the camera is
+        given, too.
 
     Use it in a `with` statement, or call `close()`. Concurrent calls from several threads wait for each other on a GPU.
-    After a request for a GPU has failed or timed out, "auto" uses the CPU for a pause of a second, and up to a minute
-    if that repeats.
+    After a request for a GPU has failed or timed out, "auto" uses the CPU for a second; after repeated failures, for up
+    to a minute.
 
     >>> with glint.Fitter(psf, camera, batch_size=5000) as fitter:
     ...     for stack in stacks:
@@ -276,49 +277,52 @@ def fit(
     """Fits every ROI of a stack by maximum likelihood (Smith et al., Nat. Methods 7, 373 (2010)).
 
     rois: (n, S, S), S from 3 to 31: counts, which `camera` converts to photoelectrons, or, without a camera,
-        photoelectrons. uint8, uint16 and float32 in C order are used without a copy; other integers and floats, other
-        byte orders and strides are copied to float32 first. NumPy arrays, or any that support DLPack (PyTorch, CuPy).
-        Arrays of uint8, uint16 or float32 on a GPU are fitted there, unless the CPU fits (backend="cpu", several
-        emitters, or "auto" finds it faster): then they are copied to the host, as are those of other types. Or Rois, as
-        returned by `cut_rois()` and `load_rois()`, with corners, frames, start.
+        photoelectrons. NumPy arrays, arrays that support DLPack (PyTorch, CuPy), or Rois from `cut_rois()` or
+        `load_rois()`, with corners, frames and start. uint8, uint16 and float32 in C order are used without a copy;
+        other number types, byte orders and strides are first copied to float32. Arrays of uint8, uint16 or float32 on a
+        GPU are fitted there, unless the CPU fits (backend="cpu", several emitters, or "auto" finds it faster). In that
+        case they are copied to the host, like arrays of other types.
     psf: the model, e.g. GaussianXYNB(sigma_nm=130); widths in nanometres need a camera.
-    camera: with `pixel_size_nm`.
+    camera: the camera, with its `pixel_size_nm`.
     corners: (n, 2) pixels of the movie, (x, y) of each ROI's first pixel. Required by a camera with maps.
     frames: (n,) frame of each ROI, from 0; by default ROI k is from frame k.
     start: start values: (n, 2) positions in the ROI, px, or (n, p) values of all parameters in the order and
         the units of the columns. By default estimated from the pixels.
-    variance, excess_noise, qe: without a camera: read variance, photoelectrons^2; F^2; and the relative quantum
+    variance, excess_noise, qe: noise without a camera: read variance in photoelectrons^2, F^2, and the relative quantum
         efficiency by which the pixels were divided.
-    backend: "auto": as the variable GLINT_BACKEND says, else the one expected to finish first; "cpu"; "gpu", also
-        called "cuda"; "prefer-gpu": a GPU if there is one, else the CPU, as "auto" with always_gpu=True.
-    auto_timeout, gpu_timeout: seconds of waiting or failing until "auto" uses the CPU, and until "gpu" raises.
-    gpus: maximum number of GPUs, or "all": starts with those that are free and adds others as they become free. With
-        "auto" the CPU fits, too, where that saves a tenth of the time.
+    backend: "auto": the value of the variable GLINT_BACKEND, else the backend expected to finish first; "cpu"; "gpu",
+        also called "cuda"; "prefer-gpu": a GPU if there is one, else the CPU, as "auto" with always_gpu=True.
+    auto_timeout, gpu_timeout: seconds of waiting or retrying until "auto" uses the CPU, and until "gpu" raises an
+        error.
+    gpus: maximum number of GPUs, or "all". The fit starts with the free GPUs and adds further GPUs as they become free.
+        With "auto", the CPU also fits a part of the ROIs if that saves a tenth of the time.
     gpu_memory: bytes to request, and to use at most, on each GPU beyond the context: 2**30, "1GiB", "25%".
-    batch_size: ROIs in a batch, on a GPU and on the CPU; None: what the link, or a core, needs.
+    batch_size: ROIs in a batch, on a GPU and on the CPU; None: chosen for the link or the core.
     restart_batches: after a failure on a GPU, fit all batches again, not only those without a result.
     threads: CPU threads; None: GLINT_THREADS, or all that may be used.
-    always_gpu: "auto" uses a GPU if there is one, even where the CPU is expected to finish first, and waits for it up
-        to auto_timeout.
-    gpu_worker: "auto": a background process does the work on the GPU and keeps the GPU open for some seconds. It is
-        started if none runs (docs/explanation/gpu-sharing.md, "Warm workers"). For stacks on the host and for movies, on one GPU.
-        "off": this process opens the GPU. None: the value of the variable GLINT_GPU_WORKER, else "off".
+    always_gpu: "auto" uses a GPU if there is one, even if the CPU is expected to finish first, and waits for it up to
+        auto_timeout.
+    gpu_worker: "auto": a background process does the work on the GPU and keeps the GPU open for some seconds. The
+        process is started if none runs (docs/explanation/gpu-sharing.md, "Warm workers"). It accepts stacks on the host
+        and movies, for one GPU. "off": this process opens the GPU. None: the value of the variable GLINT_GPU_WORKER,
+        else "off".
     max_iterations, tolerance: a fit has converged when each parameter's step is below `tolerance` times its CRLB.
     position_margin_px, min_sigma_px, max_sigma_px: bounds of the position around the ROI, and of free widths.
     emitters: maximum number of molecules in a ROI, 1 to 64, or "auto": no limit. With more than 1, a ROI that one
-        molecule does not explain is searched for more. They are fitted together with one background, on the CPU. Each
-        molecule is a row; `fits.window` is its ROI.
+        molecule does not explain is searched for more molecules. These molecules are fitted together with one
+        background, on the CPU. Each molecule is a row; `fits.window` is its ROI.
     psf_misfit: with several emitters, the relative deviation of the PSF from the model that does not count as another
         molecule.
-    progress: called as progress(done, total); on_wait: as on_wait(elapsed_s, available_bytes, required_bytes) while
-        waiting for a GPU; log: with a sentence on each wait, failure and retry on a GPU. All are called in the calling
-        thread. An exception in one of them stops the fit.
+    progress: called as progress(done, total). on_wait: called as on_wait(elapsed_s, available_bytes, required_bytes)
+        while waiting for a GPU. log: called with a sentence about each wait, failure and retry on a GPU. All three run
+        in the calling thread. An exception in one of them stops the fit.
     fitter: the Fitter whose GPU is used; set by `Fitter.fit()`.
 
     Issues a RuntimeWarning if a GPU failed or was not free in time and the CPU replaced it. Ctrl-C stops within 0.2 s.
     The same input gives the same result, bit for bit, for any number of threads.
 
-    Raises OptionError; with backend="gpu" also gpu.LeaseTimeout, gpu.NoGpu or another GpuError.
+    Raises OptionError for an invalid argument. With backend="gpu", also raises gpu.LeaseTimeout, gpu.NoGpu or another
+    GpuError.
 
     >>> rois, truth = glint.simulate_rois(1000, psf, camera, seed=1)
     >>> fits = glint.fit(rois, psf, camera)
@@ -378,7 +382,7 @@ def fit(
     of_psf = core_psf(psf, pixel_size_nm)
     if warning := _core.calibration_warning(of_psf, size, pixel_size_nm or 1000.0):
         warn(warning)
-    columns, info = (fitter._fitter if fitter else _core.Fitter()).fit(
+    columns, info, warning = (fitter._fitter if fitter else _core.Fitter()).fit(
         core,
         of_psf,
         float(pixel_size_nm or 1000),
@@ -389,14 +393,17 @@ def fit(
     )
     info = FitInfo(**info)
     warn_of_gpu(info, fitter._warned if fitter else set())
-    if (roi := columns.get("window")) is not None:  # a row's own corner and frame
+    if warning:
+        warn(warning)
+    named = _named(columns, type(psf).__name__)
+    if (roi := columns.get("window")) is not None:  # the corner and frame of each row's ROI
         frames = roi if frames is None else frames[roi]
         x_corner, y_corner = (None if corner is None else corner[roi] for corner in (x_corner, y_corner))
-    return Fits(_named(columns, type(psf).__name__), psf, pixel_size_nm, size, info, x_corner, y_corner, frames)
+    return Fits(named, psf, pixel_size_nm, size, info, x_corner, y_corner, frames)
 
 
 def _noise_of(camera, variance, excess_noise, qe):
-    """The noise of pixels that are photoelectrons."""
+    """Returns the noise options for pixels given as photoelectrons."""
     noise = number("variance", variance, 0), number("excess_noise", excess_noise, 1), number("qe", qe, 1)
     if camera is not None and noise != (0, 1, 1):
         raise OptionError(
@@ -407,8 +414,8 @@ def _noise_of(camera, variance, excess_noise, qe):
 
 
 def _check_configuration(psf, camera, options):
-    """Raises the OptionError of a fit with these options, as far as it does not depend on the ROIs, or on a psf and
-    camera still to be given."""
+    """Raises the OptionError that a fit with these options would raise. Skips checks that need the ROIs, or a psf or
+    camera that is not given yet."""
     for name in ("progress", "on_wait", "log"):
         callback(name, options[name])
     core_options = _core_options(**{name: options[name] for name in _CORE_OPTIONS})
@@ -419,7 +426,7 @@ def _check_configuration(psf, camera, options):
     if psf is not None:
         description_of(psf)
         given = core_psf(psf, pixel_size_nm or (None if getattr(psf, "sigma_px", None) else 100))
-        if pixel_size_nm or getattr(psf, "sigma_px", None):  # else its width in pixels is not known yet
+        if pixel_size_nm or getattr(psf, "sigma_px", None):  # otherwise, the width in pixels is still unknown
             of_psf = given
     none = np.empty(0, np.int64)
     core = _core.Stack(np.empty((0, 7, 7), np.float32), none, none, [], of_camera, *noise)
@@ -469,7 +476,7 @@ def _core_options(
 
 
 _CORE_OPTIONS = frozenset(inspect.signature(_core_options).parameters)
-#: The options of fit() that do not belong to one stack, with their defaults.
+#: The options of fit() that hold for all stacks, with their defaults.
 _FIT_DEFAULTS = {
     name: parameter.default
     for name, parameter in inspect.signature(fit).parameters.items()
@@ -478,10 +485,8 @@ _FIT_DEFAULTS = {
 
 
 def warn_of_gpu(info: FitInfo, warned: set[str]) -> None:
-    """Warns if a GPU failed, or none was free in time, and the CPU did its part, unless the set `warned` has the
-    reason.
-    """
-    reason = "timed out" if info.timed_out else info.note.partition(": ")[2]  # not how long each user has had it
+    """Warns if the CPU replaced a GPU that failed or was not free in time, once per reason in `warned`."""
+    reason = "timed out" if info.timed_out else info.note.partition(": ")[2]  # without users' times
     if not (info.gpu_failed or info.timed_out) or reason in warned:
         return
     warned.add(reason)
@@ -498,12 +503,12 @@ def warn_of_gpu(info: FitInfo, warned: set[str]) -> None:
 
 
 def gpu_count(gpus: Any) -> int:
-    """The library's number of GPUs: 0 means all."""
+    """Returns the library's number of GPUs; 0 means all GPUs."""
     return count_or("gpus", gpus, "all")
 
 
 def count_or(name: str, value: Any, every: str, most: int = INT32) -> int:
-    """A number from 1 to `most`, or 0 for the word `every`."""
+    """Returns a number from 1 to `most`, or 0 for the word `every`."""
     if isinstance(value, str) and value == every:
         return 0
     try:
@@ -518,7 +523,7 @@ def _widths_of(psf):
 
 
 def _start_of(columns, psf):
-    """Start values in the library's units."""
+    """Returns start values in the library's units."""
     units = description_of(psf).units
     return [np.float32(one / 1000) if unit == "um" else one for one, unit in zip(columns, units)]
 
@@ -535,7 +540,7 @@ def fit_options(
     max_iterations: Any,
     tolerance: Any,
 ) -> _core.FitOptions:
-    """The C++ options that `fit()` and `localize()` have in common."""
+    """Returns the C++ options that `fit()` and `localize()` have in common."""
     options = _core.FitOptions()
     options.backend = getattr(_core.Backend, backend_of("backend", backend).replace("-", "_"))
     options.auto_timeout_s = seconds("auto_timeout", auto_timeout)
@@ -553,20 +558,20 @@ def fit_options(
 
 
 def column_names(model: str) -> tuple[list[str], list[str]]:
-    """Column names of a model's parameters and of their uncertainties."""
+    """Returns the column names of a model's parameters and of their uncertainties."""
     names = descriptions[model].parameters
     units = [f"_{unit}".replace("um", "nm") if unit else "" for unit in descriptions[model].units]
     return [n + u for n, u in zip(names, units)], [f"{n}_unc{u}" for n, u in zip(names, units)]
 
 
 def _in_um(model):
-    """The parameters that the library has in micrometres."""
+    """Returns the parameters that the library stores in micrometres."""
     return {k for k, unit in enumerate(descriptions[model].units) if unit == "um"}
 
 
 def named_parameters(columns: Mapping[str, Any], kind: str, model: str) -> dict[str, Any]:
-    """The columns theta0, theta1, ... or crlb0, ... by their names. Lengths become nm as float64, from which the
-    library's are had again without a loss."""
+    """Renames the columns theta0, theta1, ... or crlb0, .... Lengths become nm in float64, which can be converted back
+    without loss."""
     names, lengths = column_names(model)[kind == "crlb"], _in_um(model)
     given = (columns[f"{kind}{k}"] for k in range(len(names)))
     return {
@@ -576,7 +581,7 @@ def named_parameters(columns: Mapping[str, Any], kind: str, model: str) -> dict[
 
 
 def _numbered(columns, model):
-    """The library's names for a model's columns, with contiguous values."""
+    """Returns a model's columns under the library's names, with contiguous values."""
     values, uncertainties = column_names(model)
     ours = {f"theta{k}": name for k, name in enumerate(values)} | {
         f"crlb{k}": name for k, name in enumerate(uncertainties)

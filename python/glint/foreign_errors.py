@@ -1,13 +1,11 @@
-"""Messages of PyTorch, CuPy, JAX, Numba, TensorFlow and NVIDIA's libraries that carry no error code, and what they
-mean.
-"""
+"""The meaning of messages without an error code, from PyTorch, CuPy, JAX, Numba, TensorFlow and NVIDIA's libraries."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import re
 
-#: Parts of messages, in lower case, that stand for an error of CUDA's table (cudaGetErrorString()'s words among them).
+#: Parts of messages, in lower case, that mean an error of CUDA's table; includes the texts of cudaGetErrorString().
 _CODES = {
     "out of memory": 2,
     "cublas_status_alloc_failed": 2,
@@ -75,7 +73,7 @@ _TENSORFLOW = (
 
 _TOOLKIT = "a part of the CUDA toolkit is missing: pip install {0}, or set CUDA_HOME to an installed toolkit"
 
-#: How to install what `import` does not find.
+#: How to install a package that `import` does not find.
 _PACKAGES = {
     "cupy": (
         "pip install cupy-cuda13x, or cupy-cuda12x for a driver older than 580 (`glint doctor` shows "
@@ -110,7 +108,7 @@ _LIBRARY = (
     "which; else {0} and the driver do not fit together, which `glint doctor` finds"
 )
 
-#: What no error of CUDA is, with what to do.
+#: Messages that do not mean a CUDA error, with a remedy.
 _REMEDIES = {
     "found no nvidia driver": _DRIVER,
     "cuda driver library cannot be found": _DRIVER,
@@ -220,13 +218,13 @@ _REMEDIES = {
 
 
 def cuda_code(message: str) -> int:
-    """CUDA's error code that a message stands for; 0: none."""
+    """Returns the CUDA error code that a message means; 0: none."""
     words = message.lower()
     return next((code for part, code in _CODES.items() if part in words), 0)
 
 
 def remedy(message: str) -> str:
-    """What to do, for messages that stand for no error of CUDA; empty: not known."""
+    """Returns the remedy for a message that does not mean a CUDA error; empty: unknown."""
     words = message.lower()
     if module := re.search(r"no module named '?([\w]+)", words):
         return _PACKAGES.get(module[1], "")

@@ -5,7 +5,7 @@
     >>> with glint.gpu.lease_or_none(bytes="2GiB", timeout=0) as lease:
     ...     device = "cpu" if lease is None else f"cuda:{lease.devices[0].ordinal}"
 
-Only `to_device()`, `diagnose(test=True)` and what is done under a `lease()` allocate memory on a GPU.
+Only `to_device()`, `diagnose(test=True)` and work under a `lease()` allocate memory on a GPU.
 """
 
 # SPDX-License-Identifier: MIT
@@ -97,20 +97,20 @@ def _copied(cls, core, **more):
 class Device:
     """One GPU, or one MIG instance."""
 
-    ordinal: int  #: CUDA's number in this process, PyTorch's and CuPy's too; -1: not visible to it
+    ordinal: int  #: CUDA's number in this process, also used by PyTorch and CuPy; -1: not visible to it
     name: str
     uuid: str  #: "GPU-..." or "MIG-..."
     pci_bus: str
     mig: bool
     total_bytes: int
-    free_bytes: int  #: 0 without NVML, which is needed to measure it
+    free_bytes: int  #: measured by NVML; 0 without NVML
     utilization_percent: int  #: -1: unknown
     compute_capability: str  #: "9.0"
-    pcie_generation: int  #: of the link at present; 0: unknown
+    pcie_generation: int  #: current state of the link; 0: unknown
     pcie_width: int
     compute_mode: str  #: "default", "exclusive-process", "prohibited"
-    processes: tuple[tuple[int, int], ...]  #: (pid, bytes) of those visible to NVML
-    why_not: str  #: why it cannot be used; empty: usable
+    processes: tuple[tuple[int, int], ...]  #: (pid, bytes) of the processes that NVML shows
+    why_not: str  #: why the GPU cannot be used; empty: usable
 
     @property
     def usable(self) -> bool:
@@ -137,12 +137,13 @@ def _device(core):
 
 
 def devices() -> list[Device]:
-    """All visible GPUs, including unusable ones. Queried at every call; an empty list if there is none."""
+    """Returns all visible GPUs, including unusable ones; an empty list if there is none. Queries the GPUs at every
+    call."""
     return [_device(device) for device in _core.inventory().devices]
 
 
 def is_available() -> bool:
-    """Whether this process can use a GPU; `why_none()` says why not."""
+    """Whether this process can use a GPU; `why_none()` returns the reason if not."""
     return not _core.inventory().why_none
 
 
@@ -180,11 +181,11 @@ class Diagnosis:
 
     @property
     def ok(self) -> bool:
-        """True if there are no problems, at most warnings."""
+        """True if there are no problems; there may be warnings."""
         return self.health != "problem"
 
     def text(self, verbose: bool = False) -> str:
-        """A line or two for each finding; `verbose`: also for each GPU without findings."""
+        """Returns one or two lines per finding; with `verbose`, also for each GPU without findings."""
         return self._core.text(verbose)
 
     def __str__(self) -> str:
@@ -214,7 +215,7 @@ def diagnose(*, test: bool = False, calibrate: bool = False) -> Diagnosis:
 
 
 def installation_guide() -> str:
-    """Software that is missing to use all of this machine, and the commands that install it."""
+    """Returns which software is missing on this machine, and the commands that install it."""
     return _core.installation_guide()
 
 
@@ -230,9 +231,9 @@ class Explanation:
 
 
 def explain_error(error: BaseException | int | str) -> Explanation:
-    """Explains an exception, its message, or a CUDA error code, and suggests a remedy. Of PyTorch, CuPy, JAX, Numba,
-    TensorFlow, NVML and NVIDIA's containers it knows missing packages, drivers and libraries, running out of memory,
-    the errors of CUDA by code or by their words, and common mistakes with devices; of other exceptions it gives the
+    """Explains an exception, its message, or a CUDA error code, and suggests a remedy. Recognises errors of CUDA,
+    PyTorch, CuPy, JAX, Numba, TensorFlow, NVML and NVIDIA's containers: missing packages, drivers and libraries, lack
+    of memory, CUDA's error codes and texts, and common mistakes with devices. For other exceptions, returns their
     message.
 
     >>> message, suggestion = glint.gpu.explain_error(MemoryError())
@@ -266,8 +267,8 @@ def explain_error(error: BaseException | int | str) -> Explanation:
 
 
 def _of_message(text: str) -> Explanation | None:
-    """The explanation of a message of PyTorch, CuPy or a library of NVIDIA; None: not known."""
-    # PyTorch adds advice for its own developers, CuPy begins with a ruler.
+    """Returns the explanation of a message from PyTorch, CuPy or an NVIDIA library; None: unknown."""
+    # PyTorch adds advice for its own developers; CuPy begins with a line of dashes.
     first = next((line.strip() for line in text.splitlines() if line.strip(" =-")), text)
     if advice := foreign_errors.remedy(text):
         return Explanation(first, advice)
@@ -285,11 +286,12 @@ def _kind_of(error):
 
 
 class Lease:
-    """The right to use `bytes` and one context on each of `devices`; other users of glint do not take this memory.
+    """The right to use `bytes` and one context on each of `devices`. Other processes that use glint leave this memory
+    free.
 
-    Use it in a `with` statement, or call `give_back()`. The amount is not enforced. Free all memory on the GPUs before
-    the lease ends: `del` the tensors, empty the caches. PyTorch and CuPy keep their context, about 0.5 GiB, until the
-    process ends.
+    Use the lease in a `with` statement, or call `give_back()`. The amount is not enforced. Free all memory on the GPUs
+    before the lease ends: `del` the tensors, empty the caches. PyTorch and CuPy keep their context, about 0.5 GiB,
+    until the process ends.
     """
 
     def __init__(self, core: Any) -> None:
@@ -327,14 +329,12 @@ class Lease:
 
     @property
     def visible(self) -> bool:
-        """Whether others see the lease; False without a lease directory."""
+        """Whether other processes see the lease; False without a lease directory."""
         return self._core.visible
 
     @property
     def others_wait(self) -> bool:
-        """Whether another process waits that could use one of these GPUs: a good time to empty caches, and to
-        `shrink()`.
-        """
+        """Whether another process waits for one of these GPUs: a good time to empty caches and to `shrink()`."""
         return self._core.others_wait
 
     @contextlib.contextmanager
@@ -346,11 +346,11 @@ class Lease:
         on_wait: Callable[[float, int, int], object] | None = None,
         log: Callable[[str], object] | None = None,
     ) -> Iterator[None]:
-        """Keeps others from creating a context on the GPU at the same time: for the first call of PyTorch or CuPy on
-        it. Publishes the new context at the end.
+        """Keeps other processes from creating a context on the GPU at the same time. Use it around the first call of
+        PyTorch or CuPy on that GPU. Publishes the new context at the end.
 
-        timeout: seconds to wait for the turn, then LeaseTimeout; a turn that others do not let go is waited for 5 to 30
-            s at most. on_wait, log: as in lease().
+        timeout: seconds to wait for the lock, then LeaseTimeout. If another process does not release the lock, the wait
+            ends after 5 to 30 s and the call continues without it. on_wait, log: as in lease().
         """
         turn = self._core.turn_to_create(
             whole("device", device, 0), seconds("timeout", timeout), callback("on_wait", on_wait), callback("log", log)
@@ -362,8 +362,8 @@ class Lease:
             turn.end()
 
     def publish_held(self, bytes: int, device: int = 0) -> None:
-        """Publishes how much of the lease is allocated beyond the context, which must exist, so that others do not
-        count it twice. Call it after allocating and before freeing, e.g.
+        """Publishes how many bytes of the lease are allocated beyond the context, so that other processes do not count
+        them twice. The context must exist. Call it after allocating and before freeing, e.g.
         lease.publish_held(torch.cuda.memory_reserved())."""
         self._core.publish_held(whole("bytes", bytes, "2**30", 0, 2**64 - 1), whole("device", device, 0))
 
@@ -372,7 +372,7 @@ class Lease:
         self._core.shrink(sessions.bytes_of("bytes", bytes))
 
     def give_back(self) -> None:
-        """Ends the lease; during another thread's call, when that call returns."""
+        """Ends the lease. If another thread is in a call, the lease ends when that call returns."""
         self._core.give_back()
 
 
@@ -385,17 +385,18 @@ def lease(
     on_wait: Callable[[float, int, int], object] | None = None,
     log: Callable[[str], object] | None = None,
 ) -> Lease:
-    """Waits in the queue for the machine's GPUs, and takes those with the fewest leases.
+    """Waits in the queue for the machine's GPUs, and leases the GPUs with the fewest leases.
 
     bytes: on each GPU, beyond the context: 2**32, "4GiB".
     gpus: number of different GPUs, leased together.
     timeout: seconds; 0: do not wait.
     avoid: UUIDs of GPUs to exclude.
-    on_wait: called about twice a second, as on_wait(elapsed_s, available_bytes, required_bytes); log: with a sentence
-        on why it waits. Both are called in the calling thread; an exception in them ends the wait, as Ctrl-C does.
+    on_wait: called about twice a second, as on_wait(elapsed_s, available_bytes, required_bytes). log: called with a
+        sentence that explains the wait. Both run in the calling thread. An exception in one of them ends the wait, as
+        Ctrl-C does.
 
-    Raises NoGpu; OutOfMemory for more than a GPU has; LeaseTimeout, which is a TimeoutError; OptionError. Under `glint
-    lease` it is part of that lease.
+    Raises NoGpu, OptionError, LeaseTimeout (a TimeoutError), or OutOfMemory if `bytes` exceeds the memory of a GPU. In
+    a program under `glint lease`, returns a part of that lease.
 
     >>> def train():
     ...     with glint.gpu.lease("8GiB", timeout=60) as lease:
@@ -417,7 +418,7 @@ def lease(
 
 @contextlib.contextmanager
 def lease_or_none(bytes: int | str = 1 << 30, **options: Any) -> Iterator[Lease | None]:
-    """As `lease()`, for a `with` statement; None if there is no GPU, or none in time."""
+    """As `lease()`, for a `with` statement. None if there is no GPU, or no GPU became free in time."""
     try:
         held = lease(bytes, **options)
     except (NoGpu, LeaseTimeout):
@@ -430,15 +431,15 @@ def lease_or_none(bytes: int | str = 1 << 30, **options: Any) -> Iterator[Lease 
 @dataclasses.dataclass(frozen=True)
 class LeaseHolder:
     uid: int
-    pid: int  #: in the holder's namespace; differs in a container
+    pid: int  #: pid in the holder's own namespace; differs in a container
     reserved_bytes: int
     held_bytes: int
-    contexts: int  #: processes with a context; 0: not started yet
+    contexts: int  #: processes with a context under the lease; 0: none yet
     since_s: float
     stopped: bool
-    elsewhere: bool  #: in another pid namespace (a container): pid is not a number of this one
-    ended: bool  #: the process has ended, and others that it has started keep the lease
-    kept_by: tuple[int, ...]  #: these, as far as this user may see them
+    elsewhere: bool  #: in another pid namespace (a container): `pid` is not valid in this namespace
+    ended: bool  #: the process has ended, but processes that it started keep the lease
+    kept_by: tuple[int, ...]  #: pids of the processes that keep it, as far as this user may see them
 
 
 @renamed
@@ -464,8 +465,8 @@ class LeaseWaiter:
     gpus: int
     candidates: tuple[str, ...]  #: UUIDs of suitable GPUs
     since_s: float
-    passes: int  #: how many later requests were served first
-    awake: bool  #: False: it does not respond, and is skipped
+    passes: int  #: number of later requests that were served first
+    awake: bool  #: False: the process does not respond, and is skipped
 
 
 @dataclasses.dataclass(frozen=True)
@@ -480,7 +481,7 @@ class Leases:
 
 
 def leases() -> Leases:
-    """The current leases and queue, as `glint top`. Read-only."""
+    """Returns the current leases and the queue, as `glint top`. Read-only."""
     seen = _core.snapshot_leases()
     gpus = tuple(
         _copied(
@@ -505,7 +506,7 @@ class ContextMemory:
 
     ordinal: int
     name: str
-    live_bytes: int  #: in arrays and work areas
+    live_bytes: int  #: bytes in arrays and work areas
     peak_bytes: int
     reserved_bytes: int  #: allocated from the GPU by the pool
     limit_bytes: int  #: hard limit of the pool
@@ -513,21 +514,21 @@ class ContextMemory:
     allocations: int
     event_waits: int  #: uses that had to wait for another stream
     host_blocks: int  #: times the host waited for the GPU
-    early_reclaims: int  #: while memory was short, before an allocation failed
-    early_reclaimed_bytes: int  #: returned to the GPU by these
-    retries: int  #: of failed allocations
-    trims: int  #: of the pool
+    early_reclaims: int  #: returns of unused memory while memory was short, before an allocation failed
+    early_reclaimed_bytes: int  #: bytes that early reclaims returned to the GPU
+    retries: int  #: retries of failed allocations
+    trims: int  #: trims of the pool
 
 
 def memory() -> list[ContextMemory]:
-    """Memory of each open context of glint in this process: of sessions, and of running fits. Not of PyTorch and
-    CuPy.
+    """Returns the memory of each of glint's open contexts in this process: of sessions and running fits, not of PyTorch
+    or CuPy.
     """
     return [ContextMemory(**of) for of in _core.memory()]
 
 
 def stats() -> dict[str, Any]:
-    """Statistics for JSON: memory of this process's contexts, and operations of the default session."""
+    """Returns statistics for JSON: memory of this process's contexts, and operations of the default session."""
     return {"memory": [dataclasses.asdict(of) for of in memory()], "operations": sessions.statistics()}
 
 
@@ -536,11 +537,11 @@ _unified = ProcessSetting(_core.unified, _core.set_unified)
 
 
 def set_early_reclaim(on: bool) -> Block:
-    """Switches early reclaim on or off for this process, running contexts included, instead of GLINT_GPU_EARLY_RECLAIM;
-    permanently, or for a `with` block.
+    """Switches early reclaim on or off for this process, including existing contexts; permanently, or for a `with`
+    block. Overrides GLINT_GPU_EARLY_RECLAIM.
 
-    On, unused memory and garbage go back to the GPU before an allocation fails: while the limit or the GPU is nearly
-    used up. Off, only when an allocation fails, or another program waits for the GPU.
+    If on, unused memory and garbage are returned to the GPU before an allocation fails, while the limit or the GPU is
+    nearly used up. If off, they are returned only when an allocation fails or another program waits for the GPU.
 
     >>> with glint.gpu.set_early_reclaim(False):
     ...     glint.gpu.early_reclaim_enabled()
@@ -550,13 +551,13 @@ def set_early_reclaim(on: bool) -> Block:
 
 
 def early_reclaim_enabled() -> bool:
-    """Whether unused memory goes back early: as `set_early_reclaim()` has set, else as GLINT_GPU_EARLY_RECLAIM says."""
+    """Whether early reclaim is on: the value of `set_early_reclaim()`, else of GLINT_GPU_EARLY_RECLAIM."""
     return _core.early_reclaim()
 
 
 def set_unified(on: bool) -> Block:
-    """Sets whether sessions without `unified=` of their own create arrays of unified memory, in this process, instead
-    of GLINT_GPU_UNIFIED; permanently, or for a `with` block.
+    """Sets whether this process's sessions without `unified=` create arrays of unified memory; permanently, or for a
+    `with` block. Overrides GLINT_GPU_UNIFIED.
 
     >>> with glint.gpu.set_unified(True):
     ...     glint.gpu.unified_enabled(), glint.offload.Session("cpu").unified
@@ -566,7 +567,7 @@ def set_unified(on: bool) -> Block:
 
 
 def unified_enabled() -> bool:
-    """Whether that is the default: as `set_unified()` has set, else as GLINT_GPU_UNIFIED says."""
+    """Whether unified memory is the default: the value of `set_unified()`, else of GLINT_GPU_UNIFIED."""
     return _core.unified()
 
 

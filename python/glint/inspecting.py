@@ -22,42 +22,43 @@ from .old_names import renamed
 @renamed
 @dataclasses.dataclass(frozen=True)
 class Inspection:
-    """The result of `inspect()`. What could not be estimated is None, and `why_no_gain` or `why_no_sigma` says why."""
+    """The result of `inspect()`. Values that could not be estimated are None, with the reason in `why_no_gain` or
+    `why_no_sigma`."""
 
-    frames_read: int  #: spread over the movie
-    empty_frames: int  #: of the frames read: with a single count in all pixels
-    not_finite: int  #: NaN or infinite pixels; excluded from all other values
+    frames_read: int  #: number of frames read, spread over the movie
+    empty_frames: int  #: frames read in which all pixels have the same count
+    not_finite: int  #: number of NaN or infinite pixels; all other values exclude them
     min_adu: float | None  #: lowest count; None if no pixel is finite
     max_adu: float | None  #: highest count
-    saturation_adu: float | None  #: the highest count, where it occurs so often that it is the camera's limit
-    saturated_share: float  #: of the pixels, at that count
+    saturation_adu: float | None  #: the highest count, if it is so frequent that it is the camera's limit
+    saturated_share: float  #: share of pixels at that count
     why_no_saturation: str  #: reason if saturation cannot be determined from the counts; else ""
-    #: brighter or darker than those around them in most frames, which no lens makes; localize() leaves them out
+    #: number of pixels that differ from their neighbours in most frames, as no lens causes; localize() excludes them
     defective_pixels: int
-    patterned_share: float  #: of the pixels, if too many stand out to be single defects; else 0
+    patterned_share: float  #: share of such pixels, if there are too many to be single defects; else 0
     background_adu: Estimate | None  #: mean over frames of their median counts; None if no pixel is finite
-    background_drift_adu: Estimate | None  #: last tenth of the movie less the first
+    background_drift_adu: Estimate | None  #: background in the last tenth of the movie minus the first tenth
     gain: Estimate | None  #: photoelectrons per ADU
-    offset: Estimate | None  #: ADU, of a camera with `readnoise`
-    noise_mean_adu: float  #: of a typical pixel
-    noise_variance_adu2: float  #: of its noise
+    offset: Estimate | None  #: ADU, for a camera with `readnoise`
+    noise_mean_adu: float  #: mean count of a typical sample of pixels
+    noise_variance_adu2: float  #: variance of the noise of that sample
     why_no_gain: str
-    sigma_px: Estimate | None  #: of the Gaussian that fits lone spots best
-    photons: Estimate | None  #: median of a spot in a frame, photoelectrons
-    spots_per_pixel: Estimate  #: found, in a frame
+    sigma_px: Estimate | None  #: width of the Gaussian that fits lone spots best
+    photons: Estimate | None  #: median photoelectrons of a spot in a frame
+    spots_per_pixel: Estimate  #: spots found per pixel and frame
     spots: int  #: found in `spot_frames` frames
     spot_frames: int
-    lone_spots: int  #: of these, without another near
+    lone_spots: int  #: number of these spots that have no other spot near them
     why_no_sigma: str
     psf: str  #: the 2D model that localizes such spots best, by its name
-    why_psf: str  #: why that is not the default; else ""
+    why_psf: str  #: why `psf` is not the default model; else ""
     readnoise: float  #: as given, e- rms
-    em_gain: float  #: as given, or as the metadata say
-    #: If gain and offset were given: measured noise of empty regions over the noise predicted by the camera; 1 if its
-    #: values are correct.
+    em_gain: float  #: as given, or from the metadata
+    #: Measured noise of empty regions over the noise predicted by the camera; 1 if the camera's values are correct.
+    #: None unless gain and offset were given.
     noise_check: Estimate | None
-    #: Camera value that may be wrong by the noise check, and its direction. If only the offset was given: that the
-    #: movie's own offset differs. Else "".
+    #: The camera value that is probably wrong according to the noise check, and the direction. If only the offset was
+    #: given: a message if the movie's own offset differs. Else "".
     contradiction: str
 
     @renamed
@@ -87,8 +88,8 @@ def inspect(
 ) -> Inspection:
     """Estimates gain, offset, and width, photons and density of the spots from at most 1024 frames of a movie.
 
-    Gain and offset are estimated from the movie's noise (docs/explanation/theory.md, section 11). Given values are not estimated
-    and reduce the errors of the others.
+    Gain and offset are estimated from the movie's noise (docs/explanation/theory.md, section 11). Given values are not
+    estimated, and reduce the errors of the estimates.
 
     camera: a calibrated camera, instead of offset, gain, readnoise and em_gain. Its noise is compared with the movie's
         (`noise_check`).

@@ -1,4 +1,4 @@
-"""Localizations of a blink."""
+"""Links the localizations of each blink."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -27,7 +27,7 @@ class InTrackVariance:
 
     a_nm2: Estimate
     b: Estimate
-    pairs: int  #: of localizations in consecutive frames
+    pairs: int  #: number of pairs of localizations in consecutive frames
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,15 +36,15 @@ class LinkInfo:
 
     tracks: int
     links: int
-    unlinkable: int  #: rows without a position that is a number or a precision above 0
-    radius_sigma: float  #: 0 for a radius in nm
-    radius_nm: float  #: of localizations of the median precision
-    gap: int  #: dark frames
-    uses_z: bool  #: distances are in x, y and z; else the table has no z, or no precision of it
-    false_links: float  #: expected number; nan if the movie is too short to estimate it; also missed_links
+    unlinkable: int  #: rows without a finite position or without a precision above 0
+    radius_sigma: float  #: maximum distance in standard deviations; 0 if radius_nm was given
+    radius_nm: float  #: as given, or the radius between two localizations of the median precision
+    gap: int  #: maximum number of consecutive dark frames within a blink
+    uses_z: bool  #: True: distances are in x, y and z; False: the table lacks z or its precision
+    false_links: float  #: expected number of wrong links; nan, as missed_links, if the movie is too short
     missed_links: float
-    lateral: InTrackVariance  #: of x and y
-    axial: InTrackVariance  #: of z
+    lateral: InTrackVariance  #: variance of x and y
+    axial: InTrackVariance  #: variance of z
 
 
 def _variance(found):

@@ -34,14 +34,15 @@ class Localizations(Table):
     `photons`, `bg` (photoelectrons per pixel), `sx_px`, `sy_px` (PSF widths), `lpx_px`, `lpy_px`, `lpz_nm`
     (localization precision: square roots of the CRLB), `photons_unc`, `bg_unc`, `sx_unc_px`, `sy_unc_px`,
     `detection_score`, `log_likelihood`, `emitters`, `p_value`, `iterations`, `status`, `p_single` (probability that the
-    row stands for one molecule; `lpx_px`, `lpy_px` below 0.5 include what this costs). Other columns of a file keep
-    their names; those of integers, as `group`, are int64, and files get them back as integers.
+    row is a single molecule; if it is below 0.5, `lpx_px` and `lpy_px` include the error of a second, hidden molecule).
+    Other columns of a file keep their names. Columns of integers, such as `group`, are int64, and are written to files
+    as integers.
 
-    `x_nm`, `y_nm`, `lpx_nm`, `lpy_nm`, `sx_nm`, `sy_nm` are these lengths in nanometres, by `pixel_size_nm`: copies, of
-    the same origin. `locs.photons = values` replaces a column, `locs["mine"] = values` adds one.
+    `x_nm`, `y_nm`, `lpx_nm`, `lpy_nm`, `sx_nm`, `sy_nm` are these lengths converted to nanometres by `pixel_size_nm`:
+    copies, with the same origin. `locs.photons = values` replaces a column, `locs["mine"] = values` adds one.
 
-    `width`, `height` (px), `frames` and `pixel_size_nm` are the movie's, 0 if unknown; `history` has one YAML mapping
-    per processing step; `info` is the LocalizeInfo of `localize()`.
+    `width`, `height` (px), `frames` and `pixel_size_nm` describe the movie; 0 if unknown. `history` has one YAML
+    mapping per processing step; `info` is the LocalizeInfo of `localize()`.
 
     >>> locs = glint.Localizations({"frame": [0, 1], "x_px": [3.5, 4.0], "y_px": [1.0, 2.0]}, pixel_size_nm=100)
     >>> locs
@@ -143,8 +144,8 @@ class Localizations(Table):
 
     @classmethod
     def _of_core(cls, core, columns_without_rows=None, info=None):
-        """columns_without_rows: a table with the columns that this one has if it has no rows, which the library's own
-        then does not know.
+        """columns_without_rows: a table that defines the columns if this table has no rows; the library's own table
+        does not store them.
         """
         columns = core.columns
         if columns_without_rows and not len(columns["frame"]):
@@ -181,8 +182,8 @@ class Localizations(Table):
         )
 
     def to_picasso(self) -> tuple[pandas.DataFrame, list[dict[str, Any]]]:
-        """(locs, info) for `picasso.io.save_locs(path, locs, info)`: a pandas.DataFrame with Picasso's columns
-        in its order, and a list of dictionaries."""
+        """Returns (locs, info) for `picasso.io.save_locs(path, locs, info)`: a pandas.DataFrame with Picasso's columns
+        in Picasso's order, and a list of dictionaries."""
         pandas = import_pandas("to_picasso()")
         return pandas.DataFrame(structured(self._picasso_columns())), json.loads(self._core().picasso_info)
 
@@ -194,8 +195,8 @@ class Localizations(Table):
 
     @classmethod
     def from_picasso(cls, locs: Any, info: list[dict[str, Any]]) -> Localizations:
-        """From the return values of `picasso.io.load_locs(path)`: a DataFrame or structured array, and a list of
-        dictionaries.
+        """Returns a table from the results of `picasso.io.load_locs(path)`: a DataFrame or structured array, and a list
+        of dictionaries.
         """
         ours = dict(_core.picasso_names())
         names = locs.dtype.names if isinstance(locs, np.ndarray) else list(getattr(locs, "columns", ()))
@@ -226,7 +227,7 @@ class Localizations(Table):
     def save(self, path: StrPath, *, overwrite: bool = False) -> None:
         """Writes the table: `.hdf5` Picasso, with its `.yaml`; `.csv` ThunderSTORM; `.all.csv` every column;
         `_sml.mat`, `.smap.csv` SMAP; `.smlm`; `.smlm.h5` SMLMAnalysis. The file appears only when it is complete.
-        Raises OptionError if it exists already, OutputError."""
+        Raises OptionError if the file exists, and OutputError if it cannot be written."""
         columns = self.columns if len(self) else one_row(self.columns)
         _core.write_localizations(
             path_of("path", path), self._core(columns), len(self) > 0, False, switch("overwrite", overwrite), warn
@@ -257,11 +258,11 @@ def _short(value):
 
 _INTEGERS = {"frame": np.uint32, "iterations": np.uint32, "status": np.uint8}
 _FLOATS = set(_core.float_columns())
-_LARGEST_EXACT = 2**53  # files keep the numbers of other columns in double precision
+_LARGEST_EXACT = 2**53  # files store other columns in double precision
 
 
 def _column(name, values):
-    """The column in the library's type, without a copy if it has that type."""
+    """Returns the column in the library's type, without a copy if it has that type already."""
     refuse_mask(f"column {name!r}", values)
     array = np.asarray(values)
     if array.dtype.kind not in "uifb":
@@ -283,7 +284,7 @@ def _column(name, values):
 def localizations_of(
     table: Localizations | Fits | StrPath, name: str, *, truth: bool = False, pixel_size_nm: float = 0.0
 ) -> Localizations:
-    """The table itself, that of fits, or the one in a file; `name` is the argument, for errors."""
+    """Returns a table, the localizations of fits, or the table in a file. `name`: the argument's name, for errors."""
     if isinstance(table, (str, os.PathLike)):
         return _read(table, pixel_size_nm, truth)
     if not isinstance(table, Localizations) and hasattr(table, "to_localizations"):
@@ -298,10 +299,12 @@ def localizations_of(
 
 
 def merge(tables: Iterable[Localizations | Fits | StrPath], *, consecutive: bool = False) -> Localizations:
-    """Several tables, or files of them, as one, with the columns that all have; others are named by a warning.
+    """Merges several tables, or files of tables, into one. Keeps the columns that all tables have; a warning names the
+    omitted columns.
 
-    consecutive: the movies follow one another, so the frames of each table count on after those of the one before.
-    Otherwise all are of one movie, and the rows are ordered by frame. OptionError for tables of different pixel sizes.
+    consecutive: True: the movies follow one another, so the frames of each table continue after those of the previous
+    table. False: all tables are of one movie, and the rows are ordered by frame. Raises OptionError for tables of
+    different pixel sizes.
 
     >>> len(glint.merge([locs, locs], consecutive=True)) == 2 * len(locs)
     True
@@ -320,16 +323,17 @@ def merge(tables: Iterable[Localizations | Fits | StrPath], *, consecutive: bool
 
 
 def filter(locs: Localizations | Fits | StrPath, *conditions: str) -> Localizations:
-    """Returns the rows of a table or file that fulfil all conditions, like `glint filter --where` (docs/reference/filter.md).
+    """Returns the rows of a table or file that fulfil all conditions, like `glint filter --where`.
 
-    Columns are named as in files of Picasso: `lpx` is in pixels, `lpx_nm` in nanometres. Conditions may use
+    docs/reference/filter.md describes conditions. Columns are named as in files of Picasso: `lpx` is in pixels,
+    `lpx_nm` in nanometres. Conditions may use
 
     - + - * / **, abs, sqrt, log, min, max, comparisons, and, or, not
     - `percentile(photons, 5)` and `sx within 10% of mode`
     - `neighbors(50nm)`: the number of other rows within that distance
 
-    A comparison with NaN is false. The history records the conditions. Raises OptionError with the position of a
-    mistake in the text.
+    A comparison with NaN is false. The history records the conditions. Raises OptionError for an invalid condition,
+    with the position of the mistake.
 
     >>> bright = glint.filter(locs, "photons > 200 and lpx_nm < 30", "frame >= 2")
     >>> bool((bright.photons > 200).all() and bright.frame.min() >= 2)
@@ -366,7 +370,8 @@ def load_localizations(
         not determine it, a warning reports the assumption.
     columns: names of columns in a text table, as in {"bg": "Background", "x [px]": "pos_x"}.
 
-    Rows with NaN or infinity are dropped, with a warning. Raises InputError, OptionError.
+    Rows with NaN or infinity are dropped, with a warning. Raises InputError if the file cannot be read, and OptionError
+    for an invalid or missing argument.
     """
     return _read(path, pixel_size_nm, False, first_frame, columns)
 

@@ -26,60 +26,60 @@ from .table import Table
 @renamed
 @dataclasses.dataclass(frozen=True)
 class LocalizeInfo:
-    """Statistics of a run of `localize()`. `molecules` = `spots` + `added` - `merged` were fitted; without
-    `not_converged`, `left_spot` and `duplicates`, which keep_failed keeps, they are the `localizations`."""
+    """Statistics of a run of `localize()`. `molecules` = `spots` + `added` - `merged` is the number of fitted
+    molecules. Removing `not_converged`, `left_spot` and `duplicates` leaves the `localizations`; with `keep_failed`,
+    nothing is removed."""
 
     frames: int  #: finished frames, including resumed ones
-    resumed_frames: int  #: read from the journal
+    resumed_frames: int  #: finished frames read from the journal
     localizations: int
-    spots: int  #: found by the detection
-    added: int  #: molecules that were found beside the one of a spot
+    spots: int  #: spots found by the detection
+    added: int  #: molecules found in addition to one per spot
     merged: int  #: spots without a molecule of their own: their light belongs to a neighbour
-    molecules: int  #: fitted
-    not_converged: int  #: of these
-    left_spot: int  #: of these, moved away from their spot
-    duplicates: int  #: of these, the molecule has a better fit; with emitters=1
-    #: of the localizations (`status` 2): z ended at the bound of the calibrated range, it is that far off, or farther;
-    #: or a free width, at `width_bounds_nm`
+    molecules: int  #: fitted molecules
+    not_converged: int  #: fits that did not converge
+    left_spot: int  #: fits that moved away from their spot
+    duplicates: int  #: fits of a molecule that has a better fit; with emitters=1
+    #: localizations with `status` 2: z ended at the bound of the calibrated range (the molecule is there or farther
+    #: away), or a free width ended at `width_bounds_nm`
     at_bound: int
-    bad_pixels: int  #: NaN or infinite; left out of detection and fits
-    zero_border_frames: int  #: with a border of zeros, as registration leaves it: its edges make false rows
-    masked_pixels: int  #: of the movie's, by the camera's map of faults: without weight
-    defective_pixels: int  #: found in the movie, in addition to the masked pixels: without weight
-    hits: int  #: spots that were a hit of a single pixel in one frame; left out
+    bad_pixels: int  #: NaN or infinite pixels, omitted in detection and fits
+    zero_border_frames: int  #: frames with a border of zeros, e.g. from registration, whose edges cause false rows
+    masked_pixels: int  #: pixels without weight, by the camera's map of faults
+    defective_pixels: int  #: further pixels without weight, found defective in the movie
+    hits: int  #: dropped spots that were a single pixel in a single frame
     saturation_adu: float | None  #: the count at which pixels saturate; None if none do
-    saturated_spots: int  #: with such pixels, which have no part in their fits
-    mostly_saturated: int  #: of the localizations (`status` 5): more than half of their light is in such pixels
-    #: rows of the .hdf5 with x or y below 0 or beyond the last pixel: Picasso leaves them out when it opens the file
+    saturated_spots: int  #: spots with saturated pixels, which the fits omit
+    mostly_saturated: int  #: localizations with `status` 5: more than half of their light is in saturated pixels
+    #: rows of the .hdf5 with x or y below 0 or beyond the last pixel; Picasso drops them when it opens the file
     hidden_rows: int
-    #: measured noise of empty regions over that predicted by the camera's values: 1 if they are correct; 0: not
-    #: measured, there are none
+    #: measured noise of empty regions over the noise predicted by the camera: 1 if the camera's values are correct; 0:
+    #: not measured, because there are no empty regions
     noise_check: float
     noise_check_error: float  #: its standard error; 0: too few frames to estimate it
-    psf_misfit: float  #: with emitters="auto", as given or as lone spots say
-    #: relative width by which lone spots differ from each other, beyond noise: with depth, or with two kinds of
-    #: emitters
+    psf_misfit: float  #: with emitters="auto": as given, or estimated from lone spots
+    #: part of the misfit by which lone spots differ from each other, e.g. by depth or by two kinds of emitters
     psf_scatter: float
     psf_residual: list[
         float
-    ]  #: shares of a molecule's photons that the misfit alone could give to another, at 0, 0.5, ... 12 px from it
-    lone_spots: int  #: of which misfit and width were learnt; 0: none
-    crowd_molecules: int  #: molecules of crowded frames from which both were measured instead; 0: none
-    #: median of their widths, 0 for 3D and if crowds hide it: where the model's width is given, compare it with
-    #: `sigma_nm`
+    ]  #: shares of a molecule's photons that the misfit alone would assign to a second one at 0, 0.5, ... 12 px
+    lone_spots: int  #: lone spots from which misfit and width were estimated; 0: none
+    crowd_molecules: int  #: molecules of crowded frames from which the misfit was measured instead; 0: none
+    #: median width of lone spots; 0 in 3D, and if crowds hide it. Compare it with a given `sigma_nm`
     lone_spot_width_nm: float
-    width_bounds_nm: tuple[float, float]  #: of free widths where molecules overlap, from lone spots; (0, 0): none
-    #: greatest light of a pixel that all frames have and detection and fits know; 0: a flat background suffices
+    width_bounds_nm: tuple[float, float]  #: bounds of free widths of overlapping molecules; (0, 0): none
+    #: maximum of the static background that detection and fits include, photoelectrons per pixel; 0: a flat background
+    #: suffices
     static_background_e: float
     static_background_changed: (
-        float  #: part of the field where its structure changes over the movie by more than half of a frame's noise
+        float  #: part of the field in which that background changes over the movie by more than half of a frame's noise
     )
-    #: estimated part of the spots that are false, in movies that are not crowded; 0: none that chance would not explain
+    #: estimated share of false spots, for movies that are not crowded; 0: no more than chance explains
     false_spots: float
     #: Estimates used for "auto", with standard errors: `offset` (ADU), `gain` (photoelectrons per ADU), `sigma_px`
     estimated: dict[str, Estimate]
     seconds: float
-    fit: FitInfo  #: of this run; seconds are summed over the threads
+    fit: FitInfo  #: how this run was fitted; seconds are summed over the threads
 
 
 def localize(
@@ -121,17 +121,18 @@ def localize(
 
     movie: a file, a list of files that form one movie, an array (frames, height, width), or the result of
     `open_movie()`.
-    psf: the model, e.g. GaussianXYNB(sigma_nm=130); it must be given.
+    psf: the model, e.g. GaussianXYNB(sigma_nm=130). Required.
     camera: None: from the movie's metadata; OptionError if they are incomplete.
     psf and camera may contain "auto" instead of a number: GaussianXYNB(sigma_nm="auto"),
         IdealCamera(pixel_size_nm=100, offset="auto", gain="auto"). `localize()` then estimates the value from up to
         1024 frames of the whole movie, like `inspect()`. Raises OptionError if the estimate fails. `info.estimated`
         contains values and errors; the file's metadata record them ("Estimated from the movie").
-    out: also write the table to this file as it grows: `.hdf5` Picasso, `.csv` ThunderSTORM, `.smlm.h5` SMLMAnalysis.
-        Memory use then does not grow with the movie until the table is read back. After Ctrl-C, OUT.journal (also after
-        a crash) and a valid NAME.partial.EXT contain the finished blocks.
-    resume: continue an interrupted run, to the same bytes. A finished output is read back (`info` is None). Raises
-        OptionError if its settings differ. A `.csv` stores no settings: a warning reports that they were not compared.
+    out: file to which the growing table is also written: `.hdf5` Picasso, `.csv` ThunderSTORM, `.smlm.h5` SMLMAnalysis.
+        Memory use then does not grow with the movie until the table is read back. After Ctrl-C, OUT.journal and a valid
+        NAME.partial.EXT contain the finished blocks; after a crash, only OUT.journal does.
+    resume: continue an interrupted run; the result is byte-identical. A finished output is read back (`info` is None).
+        Raises OptionError if its settings differ. A `.csv` stores no settings: a warning reports that they were not
+        compared.
     overwrite: replace an existing file or journal. No other existing file is ever overwritten.
     roi_size: edge of the fitted window, px; None: from the PSF or its calibration.
     threshold: detection threshold in standard deviations of the noise; None: 5, or 6 for an EMCCD.
@@ -139,7 +140,8 @@ def localize(
     region: (x, y, width, height) in px: localize only this part, as if the frames were cropped. Positions are those of
         whole frames. Maps of the camera cover whole frames, and need its `sensor_roi`.
     neighbor_rounds: how often overlapping spots are fitted again with their neighbours as a known signal; 0: never.
-    emitters: "auto": fit overlapping molecules together, and search for more between them; 1: one in each window.
+    emitters: "auto": fit overlapping molecules together, and search for more molecules between them; 1: one molecule
+        per window.
     psf_misfit: with "auto", the relative deviation of the PSF from the model that does not count as another molecule;
         None: estimated from lone spots of the movie (`info.psf_misfit`).
     keep_failed: also keep fits that did not converge, left their spot, or are duplicates.
@@ -149,16 +151,17 @@ def localize(
     follow: localize the movie (a file, a list of files or a folder) into `out` while it is written, until so many
         seconds have passed without a new frame. on_status: called each second with a dict: `frame`, `frames_there`,
         `lag_s`, `localizations`, `spots_per_frame`, `density_per_um2`, `precision_nm`, `photons`, `background`,
-        `noise_check`. The result is
-        that of the finished movie: where this says another PSF misfit, or bounds of free widths, than was taken while
-        it grew (0.05, and none), it is localized once more at its end; `progress` counts its frames then.
-    The others are as in `fit()`; `progress` counts frames. Warnings are Python warnings.
+        `noise_check`. While the movie grows, the fit uses a PSF misfit of 0.05 and no bounds of free widths. If the
+        finished movie gives other values, it is localized again at the end, and `progress` then counts its frames. So
+        the result is always that of the finished movie.
+    The other arguments are those of `fit()`; `progress` counts frames. Warnings are Python warnings.
 
-    With z, a molecule beyond the calibrated range has its row, with `status` 2 (FitStatus.AT_BOUND) and z at the bound;
-    `locs[locs.status == 0]` leaves these out.
+    With z, a molecule beyond the calibrated range has a row with `status` 2 (FitStatus.AT_BOUND) and z at the bound.
+    `locs[locs.status == 0]` excludes these rows.
 
     Ctrl-C finishes the blocks in progress. The result is the same, byte for byte, for any number of threads.
-    Raises OptionError, InputError, OutputError.
+    Raises OptionError for an invalid argument, InputError if the movie cannot be read, and OutputError if `out` cannot
+    be written.
 
     >>> locs = glint.localize(movie, psf, camera)
     >>> locs.info.frames
@@ -191,6 +194,7 @@ def localize(
         options.region = (*part, whole_shape[2], whole_shape[1])
     options.estimated, options.starting_values = text, camera._starting_values
     options.psf, options.pixel_size_nm = core_psf(psf, camera.pixel_size_nm), float(camera.pixel_size_nm)
+    options.psf_file = getattr(psf, "_file", "")
     usual = _core.default_roi_size(options.psf, options.pixel_size_nm)
     options.roi_size = whole("roi_size", roi_size, 7, -INT32, none=usual)
     options.threshold = number("threshold", threshold, 5, 1, 1000, none=0.0)
@@ -205,7 +209,7 @@ def localize(
     options.threads, options.memory_bytes = threads_of(threads), whole("memory", memory, "2**28", 1, INT64)
     options.resume, options.overwrite = switch("resume", resume), switch("overwrite", overwrite)
     if growing and backend == "auto" and "GLINT_BACKEND" not in os.environ:
-        backend = "cpu"  # no GPU is held while frames are waited for
+        backend = "cpu"  # do not hold a GPU while waiting for frames
     fits = fit_options(
         backend,
         auto_timeout,
@@ -230,7 +234,7 @@ def localize(
         warn_of_gpu(info.fit, set())
         return Localizations._of_core(rows, example.columns, info)
     out = path_of("out", out)
-    if resume and _core.finished_before(movie._movie, core, out, options, fits, callbacks):
+    if resume and _core.is_already_localized(movie._movie, core, out, options, fits, callbacks):
         return load_localizations(out, pixel_size_nm=options.pixel_size_nm)
     try:
         if growing:

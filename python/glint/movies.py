@@ -22,7 +22,7 @@ from .table import Table
 
 
 MovieLike: TypeAlias = (
-    "Movie | StrPath | Sequence[StrPath] | np.ndarray | Iterator[Any] | Any"  #: what `open_movie()` takes
+    "Movie | StrPath | Sequence[StrPath] | np.ndarray | Iterator[Any] | Any"  #: a movie as accepted by `open_movie()`
 )
 
 
@@ -32,9 +32,8 @@ class Movie:
 
     `shape` is (frames, height, width), `dtype` uint8, uint16 or float32. The camera's values in the file's metadata
     are `pixel_size_nm`, `offset` (ADU), `gain` (photoelectrons per ADU), `em_gain` and `exposure_ms`; None if missing,
-    and where the files of one movie say different values.
-    `camera_name` is its name there, and `planes` what was chosen of a file that holds more ("channel 1 (GFP), z 3");
-    else "".
+    or if the files of one movie contain different values. `camera_name` is the camera's name in the metadata. `planes`
+    is the chosen part of a file with several channels or planes ("channel 1 (GFP), z 3"); else "".
     """
 
     name: str
@@ -64,7 +63,7 @@ class Movie:
             if step != 1:
                 raise OptionError(f"movie[{key}]: frames are read in steps of 1; take movie[begin:end][::{step}]")
             return self._movie.read(begin, max(0, end - begin))
-        k = range(len(self))[key]  # IndexError, and from the end
+        k = range(len(self))[key]  # raises IndexError; negative numbers count from the end
         return self._movie.read(k, 1)[0]
 
     def _require_agreement(self, what_to_give, *names):
@@ -79,7 +78,7 @@ class Movie:
         return [name for name in ("pixel_size_nm", "offset", "gain") if getattr(self, name) is None]
 
     def camera(self) -> Camera:
-        """The camera described by the metadata; OptionError names missing values."""
+        """The camera described by the metadata. Raises OptionError, which names the missing values."""
         facts = {"pixel_size_nm": self.pixel_size_nm, "offset": self.offset, "gain": self.gain}
         self._require_agreement(
             "camera=glint.IdealCamera(pixel_size_nm=100, offset=100, gain=0.5)",
@@ -103,7 +102,8 @@ class Movie:
 
 
 def camera_for(call: str, psf: Any, camera: Any, movie: Movie) -> Camera:
-    """The camera given, else the movie's; without a PSF raises OptionError that names all that `call` still needs."""
+    """Returns the given camera, else the movie's. Without a PSF, raises OptionError that names everything `call`
+    needs."""
     if psf is None:
         missing = movie._missing() if camera is None else []
         needs = "a psf" + (
@@ -124,18 +124,18 @@ def camera_for(call: str, psf: Any, camera: Any, movie: Movie) -> Camera:
 def open_movie(
     movie: MovieLike, *, channel: int | str | None = None, z: int | None = None, position: int | str | None = None
 ) -> Movie:
-    """Opens a movie: a file or folder (docs/reference/formats.md lists the formats), a list of files that form one movie, or an
-    array of shape (frames, height, width).
+    """Opens a movie: a file or folder (docs/reference/formats.md lists the formats), a list of files that form one
+    movie, or an array of shape (frames, height, width).
 
-    uint8, uint16 and float32 arrays of NumPy in C order, also np.memmap, are used without a copy. Of other array-likes
-    (Zarr, Dask, h5py, `nd2`, whatever has `shape`, `dtype` and slices) only the frames that are worked on are read. An
-    iterator or generator of frames is first copied to a temporary file.
+    uint8, uint16 and float32 arrays of NumPy in C order, also np.memmap, are used without a copy. Other array-likes
+    with `shape`, `dtype` and slices (Zarr, Dask, h5py, `nd2`, ...) are read in blocks when needed. An iterator or
+    generator of frames is first copied to a temporary file.
 
     channel, position: number from 0, or name, in a file with several channels or positions.
     z: number of the z plane, from 0, in a file with several planes.
 
-    Raises InputError if it is not a movie, OptionError if a choice is missing. A truncated file gives its complete
-    frames and a warning.
+    Raises InputError if the file or array is not a movie, and OptionError if a choice is missing. A truncated file
+    gives its complete frames and a warning.
 
     >>> opened = glint.open_movie(movie)
     >>> opened.shape
@@ -175,7 +175,7 @@ def _movie_of_array(movie: Any) -> Movie:
 
 
 def _is_lazy(movie: Any) -> bool:
-    """An array in parts or in a file, rather than one in memory."""
+    """Whether the movie is an array in parts or in a file, not an array in memory."""
     in_memory = isinstance(movie, np.ndarray) or hasattr(movie, "__dlpack__") or hasattr(movie, "__array_interface__")
     return (
         not in_memory
@@ -194,7 +194,7 @@ def _lazy(array: Any) -> Movie:
     def fetch(first: int, count: int) -> np.ndarray:
         part = np.asanyarray(array[first : first + count])
         refuse_mask("the movie", part)
-        # As in arrays that are converted as a whole, any number becomes float32; nothing else is converted with a loss.
+        # As for whole arrays: any number becomes float32, and no other conversion may lose information.
         if part.dtype.kind not in "uif" or not (name == "float32" or np.can_cast(part.dtype, name, "safe")):
             raise OptionError(
                 f"they are of {part.dtype}, and the array declares {dtype}, which would change their "
@@ -207,7 +207,7 @@ def _lazy(array: Any) -> Movie:
 
 
 def _spooled(frames: Iterator[Any]) -> np.ndarray:
-    """The frames in a file without a name, which goes with the array."""
+    """Copies the frames to an unnamed file, which is deleted with the array."""
     shape, dtype, count = None, None, 0
     with tempfile.TemporaryFile() as file:
         for frame in frames:
@@ -238,7 +238,7 @@ def save_movie(path: StrPath, frames: Any, *, pixel_size_nm: float | None = None
     path = path_of("path", path)
     if not path.lower().endswith((".tif", ".tiff")):
         raise OptionError(f"{path}: a movie is written as TIFF, to a name that ends in .tif")
-    inputs = frames._movie.files if isinstance(frames, Movie) else []  # must not be overwritten
+    inputs = frames._movie.files if isinstance(frames, Movie) else []  # never overwritten
     if pixel_size_nm is not None:
         _check_pixel_size("save_movie", pixel_size_nm)
         pixel_size_nm = float(pixel_size_nm)
@@ -255,8 +255,8 @@ def load_rois(path: StrPath) -> Rois:
 
 
 def cut_rois(movie: MovieLike, spots: Table | StrPath, size: int | None = None) -> Rois:
-    """ROIs of `size` x `size` px around the spots found by `detect()`, or around localizations (a table or a file),
-    shifted to lie inside the frame; raw counts of the movie. Fits start at the spots.
+    """Cuts ROIs of `size` x `size` px out of a movie, as raw counts, around the spots of `detect()` or around
+    localizations (a table or a file). ROIs are shifted to lie inside the frame. Fits start at the spots.
 
     >>> rois = glint.cut_rois(movie, glint.detect(movie, psf, camera), 7)
     >>> fits = glint.fit(rois, psf, camera)

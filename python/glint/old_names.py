@@ -1,7 +1,7 @@
 """Deprecated public names of glint 0.1 and the names that replace them.
 
-Most are lengths in micrometres, now in nanometres. This file, its table and the decorators `@renamed` are removed in
-glint 0.2.0.
+Most old names are lengths in micrometres; the new names are in nanometres. This file, its table and the decorators
+`@renamed` are removed in glint 0.2.0.
 """
 
 # SPDX-License-Identifier: MIT

@@ -40,23 +40,23 @@ def render(
     max_edge_px: int = 20000,
     overwrite: bool = False,
 ) -> np.ndarray:
-    """Renders localizations. Returns (height, width, 3) uint8 for display, or with `density` (height, width) float32,
-    localizations per picture pixel.
+    """Renders localizations. Returns colours for display, (height, width, 3) uint8; or with `density`, localizations
+    per picture pixel, (height, width) float32.
 
     locs: a table or a file, or a list of them; each element of a list gets its own colour.
-    out: also write it to a file: `.png` colours, `.tif` density.
+    out: also write the picture to this file: `.png` for colours, `.tif` for the density.
     mode: "gaussian", each localization with its own precision, or "histogram".
-    zoom: picture pixels per camera pixel; None: 10, or more for 1,000 along the longer edge.
+    zoom: picture pixels per camera pixel; None: 10, or more, so that the longer edge has at least 1,000 picture pixels.
     picture_pixel_nm: edge of a picture pixel, instead of zoom.
     density: return the density instead of colours.
     min_blur_px: minimum standard deviation of a Gaussian, picture pixels; None: 0.5.
     blur_nm: one standard deviation for all localizations; None: the precision of each.
     region_px: (x begin, x end, y begin, y end) to draw, in coordinates of the table. Warns if it contains no row.
-    colors: of several tables: "magenta", "green", "cyan", "yellow", "red", "blue", "gray"; None: in this order.
+    colors: colours of several tables: "magenta", "green", "cyan", "yellow", "red", "blue", "gray"; None: in this order.
     color_frame: show the frame as colour.
     color_z: show z as colour, within z_range_nm (None: 1st to 99th percentile).
     colormap: "inferno", "viridis", "magma", "cividis", "gray", "turbo".
-    saturate_percent: share of the brightest pixels at full brightness.
+    saturate_percent: share of the non-empty pixels that are shown at full brightness.
     scale_bar_nm: length of the scale bar; 0: no scale bar; None: automatic.
     max_edge_px: maximum edge of the picture; a larger picture raises OptionError.
     overwrite: replace an existing file.
@@ -133,8 +133,8 @@ def _is_within(table: Localizations, x_begin: float, x_end: float, y_begin: floa
 
 
 def save_picture(path: StrPath, picture: Any, *, pixel_size_nm: float = 0.0, overwrite: bool = False) -> None:
-    """Writes (height, width, 3) uint8 as PNG, or (height, width) as 32-bit float TIFF, with the size of a picture pixel
-    if it is known."""
+    """Writes (height, width, 3) uint8 as PNG, or (height, width) as 32-bit float TIFF. The file contains the size of a
+    picture pixel if it is known."""
     array, path, overwrite = on_host(picture), path_of("path", path), switch("overwrite", overwrite)
     pixel_size_nm = number("pixel_size_nm", pixel_size_nm, 10)
     if array.ndim == 3 and array.shape[2] == 3 and array.dtype == np.uint8:
@@ -149,5 +149,5 @@ def save_picture(path: StrPath, picture: Any, *, pixel_size_nm: float = 0.0, ove
 
 
 def load_picture(path: StrPath) -> np.ndarray:
-    """Reads a PNG: (height, width, 3) uint8."""
+    """Reads a PNG. Returns (height, width, 3) uint8."""
     return _core.read_png(path_of("path", path))[0]

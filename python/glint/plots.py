@@ -1,7 +1,7 @@
-"""Plots for notebooks, by matplotlib: `from glint import plots`. Each draws into `axes`, or a new figure, and returns
-the axes; `camera()` has several in a figure of its own.
+"""Plots for notebooks, by matplotlib: `from glint import plots`. Each function draws into `axes`, or a new figure, and
+returns the axes. `camera()` draws several axes in a new figure.
 
-`glint run` and `glint calibrate camera --plot` draw the same by gnuplot.
+`glint run` and `glint calibrate camera --plot` draw the same plots by gnuplot.
 """
 
 # SPDX-License-Identifier: MIT
@@ -58,12 +58,12 @@ def _column(locs: Localizations, name: str) -> np.ndarray:
 
 
 def photons(locs: Localizations | Fits | StrPath, axes: Axes | None = None) -> Axes:
-    """Histogram of photons, to a little beyond the 99th percentile."""
+    """Plots a histogram of photons, up to slightly beyond the 99th percentile."""
     return _histogram(_column(localizations_of(locs, "locs"), "photons"), axes, "Photons of a localization", "Photons")
 
 
 def precision(locs: Localizations | Fits | StrPath, axes: Axes | None = None) -> Axes:
-    """Histogram of the precisions that rows state (root mean square of lpx and lpy), nm; needs the pixel size."""
+    """Plots a histogram of the stated precisions (root mean square of lpx and lpy), nm. Needs the pixel size."""
     table = localizations_of(locs, "locs")
     if not table.pixel_size_nm:
         raise OptionError("locs has no pixel_size_nm, which nanometres need")
@@ -72,7 +72,7 @@ def precision(locs: Localizations | Fits | StrPath, axes: Axes | None = None) ->
 
 
 def counts(locs: Localizations | Fits | StrPath, axes: Axes | None = None) -> Axes:
-    """Localizations per frame, means over blocks of frames."""
+    """Plots localizations per frame, as means over blocks of frames."""
     table = localizations_of(locs, "locs")
     frame = np.asarray(table.frame, int)
     frames = max(int(table.frames or 0), int(frame.max(initial=-1)) + 1, 1)
@@ -85,7 +85,7 @@ def counts(locs: Localizations | Fits | StrPath, axes: Axes | None = None) -> Ax
 
 
 def nena(found: Nena, axes: Axes | None = None) -> Axes:
-    """The histogram of `glint.nena()` with its fit."""
+    """Plots the histogram of `glint.nena()` with its fit."""
     precision_nm = found.precision_nm
     axes = _axes(axes, f"NeNA ({precision_nm.value:.3g} ± {precision_nm.error:.2g}) nm", "Distance (nm)", "Pairs")
     if len(found.distance_nm) > 1:
@@ -98,7 +98,7 @@ def nena(found: Nena, axes: Axes | None = None) -> Axes:
 
 
 def frc(found: Frc, axes: Axes | None = None) -> Axes:
-    """The curve of `glint.frc()`, and the 1/7 at which it is read."""
+    """Plots the curve of `glint.frc()`, and the threshold 1/7."""
     resolution_nm = found.resolution_nm
     axes = _axes(
         axes,
@@ -176,9 +176,9 @@ def _transfer(axes: Any, found: CameraCalibration) -> None:
 
 
 def camera(found: CameraCalibration) -> Figure:
-    """Offset, read noise, gain, bad pixels and photon transfer curve of `glint.calibrate_camera()`.
+    """Plots offset, read noise, gain, bad pixels and photon transfer curve of `glint.calibrate_camera()`.
 
-    Bad pixels are red in the curve.
+    Bad pixels are red in the photon transfer curve.
     """
     light = bool(found.levels)
     figure = _figure(figsize=(12, 8 if light else 4))

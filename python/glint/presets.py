@@ -1,4 +1,4 @@
-"""Typical values of common cameras: a beginning for who has measured none."""
+"""Typical values of common cameras, as starting values for a camera that was not calibrated."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -15,22 +15,22 @@ from .old_names import renamed
 @renamed
 @dataclasses.dataclass(frozen=True)
 class CameraPreset:
-    """What is typical of a model in one of its modes. Values of single cameras differ by several percent."""
+    """Typical values of a camera model in one of its modes. Values of single cameras differ by several percent."""
 
     name: str
-    model: str  #: with the mode
+    model: str  #: camera model with its mode
     kind: str  #: "SCMOSCamera" or "EMCCDCamera"
     offset: float  #: ADU
     gain: float  #: photoelectrons per ADU
     readnoise: float  #: photoelectrons rms
     qe: float | None  #: at the wavelength given in `source`, for information: glint counts photoelectrons
-    pixel_pitch_nm: float | None  #: on the chip, for information
-    source: str  #: where the values were read
-    note: str  #: that these are starting values, and how better ones are had
+    pixel_pitch_nm: float | None  #: edge of a pixel on the chip, for information
+    source: str  #: publication or data sheet of the values
+    note: str  #: states that these are starting values, and how to measure better ones
 
 
 def camera_presets() -> list[CameraPreset]:
-    """All presets, as `--camera-preset` of the command has them."""
+    """Returns all presets. They are those of the option `--camera-preset`."""
     return [CameraPreset(**preset) for preset in _core.camera_presets()]
 
 
@@ -42,7 +42,7 @@ def camera_preset(name: str, *, pixel_size_nm: float, em_gain: float | None = No
     `calibrate_camera()` and `inspect()` give better values.
 
     pixel_size_nm: edge of a camera pixel in the sample.
-    em_gain: EM gain of an EMCCD, required for it; 1 if it was off.
+    em_gain: EM gain, required for an EMCCD; 1 if the gain was off.
 
     Raises OptionError for an unknown name, with the list of presets.
 

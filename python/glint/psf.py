@@ -1,6 +1,6 @@
 """The point spread function (PSF): the image of a single molecule.
 
-The models below are Gaussians integrated over the pixels; one that was added to the library may have any shape. A
+The models below are Gaussians integrated over the pixels. Models that were added to the library may have any shape. A
 model's name lists the fitted parameters: X, Y, N (photons), B (background), S (one width), SXSY (two widths), Z.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import operator
 from typing import Any, Literal
 
 import numpy as np
@@ -25,7 +26,7 @@ _narrowest_nm, _widest_nm, _least_depth_nm = 1.0, 10000.0, 10.0  # smaller value
 
 
 class Psf:
-    """A point spread function (PSF) model with its values; base of the classes below."""
+    """A point spread function (PSF) model with its values. Base of the classes below."""
 
     def _auto(self):
         """Returns the names of values to estimate from the movie."""
@@ -36,13 +37,14 @@ class Psf:
         ]
 
     def _numbers(self):
-        """The model-specific numbers, in the library's order."""
-        return [number(n.name, getattr(self, n.name), n.usual) for n in descriptions[type(self).__name__].numbers]
+        """Returns the model-specific numbers, in the library's order."""
+        numbers = descriptions[type(self).__name__].numbers
+        return [number(n.name, getattr(self, n.name), n.default_value) for n in numbers]
 
 
 @dataclasses.dataclass(frozen=True)
 class _Sigma(Psf):
-    """A width in nanometres or in camera pixels: exactly one of them, or "auto" in its place."""
+    """A width in nanometres or in camera pixels: exactly one of them, which may be "auto"."""
 
     sigma_nm: float | Literal["auto"] | None = None
     _: dataclasses.KW_ONLY
@@ -131,11 +133,11 @@ class AstigmaticXYZNB(Psf):
 
     sigma_x(z) = sx0 sqrt(1 + u^2 + ax u^3 + bx u^4) with u = (z - gamma) / d. sigma_y(z) has the same form with
     u = (z + gamma) / d; all in nanometres. z stays within [z_min_nm, z_max_nm]. `load_calibration()` and
-    `calibrate_astigmatism()` return one.
+    `calibrate_astigmatism()` return such a PSF.
 
     roi_size, pixel_size_nm: the window in which the widths were measured, px, and the edge of its pixels. The widths of
-    a real PSF depend on the window, so z is correct in this one only, which is the default of `localize()`. 0: valid in
-    any. -1: unknown; `localize()` and `fit()` warn.
+    a real PSF depend on the window, so z is correct in this window only, which is the default of `localize()`. 0: valid
+    in any window. -1: unknown; `localize()` and `fit()` warn.
 
     >>> psf = glint.AstigmaticXYZNB(sx0_nm=140, sy0_nm=135, gamma_nm=200, d_nm=290)
     >>> round(psf.sigma_x_nm(200), 3)
@@ -198,7 +200,7 @@ def _need_pixel_size(psf, pixel_size_nm):
 
 
 def _length(name, value):
-    """A length of a lens; those that no lens has are refused."""
+    """Returns a length of a lens. Refuses implausible values."""
     if name in ("sx0_nm", "sy0_nm", "d_nm", "pixel_size_nm") and 0 < number(name, value, 140) < _narrowest_nm:
         raise OptionError(f"{name}={value}: nanometres, as in {name}=140")
     return number(name, value, 140)
@@ -206,13 +208,18 @@ def _length(name, value):
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class _Table(Psf):
-    """Coefficients: an array of float32 of one to four dimensions, for camera pixels of one size and a range of z."""
+    """Coefficients: an array of float32 of one to four dimensions, for camera pixels of one size and a range of z. A
+    table of one plane has no z.
+
+    samples_per_px: coefficients along the edge of a pixel, 1 or 2.
+    """
 
     table: Any
     _: dataclasses.KW_ONLY
     pixel_size_nm: float
-    z_min_nm: float
-    z_max_nm: float
+    z_min_nm: float = 0.0
+    z_max_nm: float = 0.0
+    samples_per_px: int = 1
 
     def __post_init__(self) -> None:
         scale = [_length(name, getattr(self, name)) for name in ("pixel_size_nm", "z_min_nm", "z_max_nm")]
@@ -220,7 +227,7 @@ class _Table(Psf):
             raise OptionError(
                 f"z from {self.z_min_nm} to {self.z_max_nm}: nanometres, as in z_min_nm=-600, z_max_nm=600"
             )
-        # A copy: what the array's owner writes later must not reach copies that are made of this object.
+        # A copy: later changes by the array's owner must not affect this object or its copies.
         try:
             given = np.asarray(self.table)
         except ValueError as error:
@@ -231,8 +238,8 @@ class _Table(Psf):
         with np.errstate(over="ignore"):  # infinity is refused below
             table = np.array(given, np.float32, order="C", ndmin=1)
         table.setflags(write=False)
-        # Made once: copies of the PSF share it, and a GPU has it once.
-        made = _core.PsfTable(table, *scale)
+        # Created once: all copies of the PSF share it, and a GPU stores it once.
+        made = _core.PsfTable(table, *scale, operator.index(self.samples_per_px))
         object.__setattr__(self, "table", table)
         object.__setattr__(self, "_made", made)
 
@@ -261,19 +268,22 @@ class _Table(Psf):
 
     def __repr__(self) -> str:
         shape = " x ".join(map(str, np.shape(self.table)))
-        return f"{type(self).__name__}(<table of {shape}>, z from {self.z_min_nm:g} to {self.z_max_nm:g} nm)"
+        z = f", z from {self.z_min_nm:g} to {self.z_max_nm:g} nm" if self.z_max_nm > self.z_min_nm else ""
+        return f"{type(self).__name__}(<table of {shape}>{z})"
 
 
 def _class_of(model):
-    """A class for a model without one above: with a width, a calibration or a table, and the model-specific numbers."""
-    fields = [(n.name, float, dataclasses.field(default=n.usual, kw_only=True)) for n in model.numbers]
+    """Creates a class for a model that has none above: with a width, calibration or table, and model-specific
+    numbers."""
+    fields = [(n.name, float, dataclasses.field(default=n.default_value, kw_only=True)) for n in model.numbers]
     base = _Table if model.has_table else AstigmaticXYZNB if model.calibrated else _Sigma
     made = dataclasses.make_dataclass(model.name, fields, bases=(base,), frozen=True, repr=False, eq=base is not _Table)
-    if not model.has_table:  # older than the new names
+    if not model.has_table:  # models from before the new names
         made = renamed(made)
     made.__module__ = __name__
     meanings = "".join(
-        f"\n\n{n.name}: {n.meaning}; default {n.usual:g}, from {n.low:g} to {n.high:g}." for n in model.numbers
+        f"\n\n{n.name}: {n.description}; default {n.default_value:g}, from {n.min:g} to {n.max:g}."
+        for n in model.numbers
     )
     made.__doc__ = (
         f"A PSF with {model.about}, of "
@@ -290,17 +300,17 @@ def _class_of(model):
 
 
 models: dict[str, type[Any]] = {name: globals().get(name) or _class_of(model) for name, model in descriptions.items()}
-globals().update(models)  # where pickle looks for a class
+globals().update(models)  # where pickle searches for the class
 
 
 def description_of(psf: Any) -> _core.PsfDescription:
-    """The description of a PSF's model."""
+    """Returns the description of a PSF's model."""
     if not isinstance(psf, Psf):
         raise OptionError(f"psf={shown(psf)} is no PSF: give one as in psf=glint.GaussianXYNB(sigma_nm=130)")
     return descriptions[type(psf).__name__]
 
 
 def core_psf(psf: Any, pixel_size_nm: float | None) -> _core.Psf:
-    """The C++ object of a PSF; without a pixel size, a pixel is 1000 nm."""
+    """Returns the C++ object of a PSF. Without a pixel size, a pixel counts as 1000 nm."""
     description_of(psf)
     return psf._core(pixel_size_nm)

@@ -23,71 +23,69 @@ if TYPE_CHECKING:
 class Nena:
     """The result of `nena()`: standard deviations along an axis with standard errors; nan with fewer than 100 pairs."""
 
-    precision_nm: Estimate  #: median over localizations, whose precisions differ
+    precision_nm: Estimate  #: median over localizations, if precisions differ
     rms_nm: Estimate  #: root mean square over localizations
-    single_nm: Estimate  #: by the fit of the paper, of one precision for all
-    stated_nm: float  #: the median of lpx and lpy over the same pairs; nan without these columns
-    same_molecule: float  #: share of the pairs that are one molecule twice
+    single_nm: Estimate  #: by the model of the paper, with one precision for all
+    stated_nm: float  #: median of lpx and lpy over the same pairs; nan without these columns
+    same_molecule: float  #: share of the pairs that are the same molecule twice
     pairs: int
-    lag: int  #: frames between the two of a pair
-    distance_nm: np.ndarray  #: middles of the histogram's bins
-    counts: np.ndarray  #: pairs
-    fit: np.ndarray  #: expected pairs
+    lag: int  #: frames from the first to the second localization of a pair
+    distance_nm: np.ndarray  #: centres of the histogram's bins
+    counts: np.ndarray  #: pairs per bin
+    fit: np.ndarray  #: expected pairs per bin
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Frc:
     """The result of `frc()`."""
 
-    #: mean and standard deviation over splits; nan where a curve does not cross 1/7, or at more than coarsest_nm or
-    #: half of random_nm
+    #: mean and standard deviation over splits; nan if a curve does not fall to 1/7, or only at a length above
+    #: coarsest_nm or half of random_nm
     resolution_nm: Estimate
     frequency_per_nm: np.ndarray
-    correlation: np.ndarray  #: mean over splits
-    smoothed: np.ndarray  #: what is compared with 1/7
+    correlation: np.ndarray  #: the curve, mean over splits
+    smoothed: np.ndarray  #: the smoothed curve, which is compared with 1/7
     units: int  #: blinks or blocks of frames that were divided
     splits: int
-    coarsest_nm: float  #: above it, the field has too few Fourier pixels to distinguish 1/7 from chance
-    random_nm: (
-        float  #: the resolution that as many points at random would give, by the outline of the field; nan if none
-    )
+    coarsest_nm: float  #: above this length, the field has too few Fourier pixels to distinguish 1/7 from chance
+    random_nm: float  #: resolution that as many random points would give, because of the field's outline; nan if none
     like_random: bool  #: the curve falls to 1/7 at more than half of random_nm: there is no resolution
-    link_radius_nm: float  #: within which localizations of consecutive frames are one blink; 0 for blocks
+    link_radius_nm: float  #: maximum distance of localizations in consecutive frames that are one blink; 0 for blocks
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Resolution:
     """The result of `resolution()`.
 
-    Maps are (height, width) by tiles of the field, the first at its upper left corner.
+    Maps have one value per tile of the field, (height, width). The first tile is at the upper left corner.
     """
 
     nena: Nena
-    later: list[Nena]  #: the same at longer lags, without histograms
+    later: list[Nena]  #: NeNA at longer lags, without histograms
     frc: Frc
     tile_nm: float
-    density_per_um2: np.ndarray  #: localizations
-    precision_map_nm: np.ndarray  #: NeNA; nan where a tile has too few pairs
+    density_per_um2: np.ndarray  #: localizations per um^2
+    precision_map_nm: np.ndarray  #: NeNA's precision; nan if a tile has too few pairs
     precision_error_map_nm: np.ndarray
     first_tile_nm: tuple[float, float]  #: x and y at which the maps begin; 0 unless the field would have too many tiles
-    caveats: list[str]  #: premises that do not seem to hold, whole sentences
+    caveats: list[str]  #: sentences about assumptions that do not seem to hold
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Clusters:
-    """The result of `cluster()`: `label` by localization, the other arrays by cluster."""
+    """The result of `cluster()`. `label` has one value per localization, the other arrays one value per cluster."""
 
-    label: np.ndarray  #: the number of its cluster from 0, -1 for none
-    size: np.ndarray  #: localizations
-    x_nm: np.ndarray  #: centre, 0 at the outer edge of the first pixel
+    label: np.ndarray  #: number of the localization's cluster, from 0; -1: outside all clusters
+    size: np.ndarray  #: number of localizations
+    x_nm: np.ndarray  #: x of the centre; 0 is the outer edge of the first pixel
     y_nm: np.ndarray
     z_nm: np.ndarray | None
     rms_radius_nm: np.ndarray  #: root mean square distance from the centre in x, y
     mean_frame: np.ndarray
     std_frame: np.ndarray
-    nearest_nm: float  #: median distance of a localization to the nearest other in x, y
-    nearest_center_nm: float  #: of a centre to the nearest other
-    nearest_random_nm: float  #: the same, of as many random points in the field
+    nearest_nm: float  #: median distance from a localization to the nearest other localization, in x, y
+    nearest_center_nm: float  #: median distance from a centre to the nearest other centre
+    nearest_random_nm: float  #: expected nearest_center_nm for as many random points in the field
 
     def __len__(self) -> int:
         return len(self.size)
@@ -117,8 +115,8 @@ def _frc_options(split, link_radius_nm, dark_frames, block_frames, finest_nm, se
 def nena(locs: Localizations | Fits | StrPath, *, lag: int = 1) -> Nena:
     """Estimates the precision from distances between nearest neighbours in consecutive frames.
 
-    NeNA (Endesfelder et al., 2014), extended to precisions that differ between localizations: docs/explanation/theory.md,
-    section 14.
+    NeNA (Endesfelder et al., 2014), extended to precisions that differ between localizations
+    (docs/explanation/theory.md, section 14).
 
     locs: localizations before linking, with a pixel size.
     lag: frames between the two localizations of a pair. Drift and motion increase the result for longer lags.
@@ -144,14 +142,14 @@ def frc(
     seed: int = 1,
     progress: Progress | None = None,
 ) -> Frc:
-    """Fourier ring correlation (Nieuwenhuizen et al., 2013) of ten splits into halves: the length at which it falls
-    below 1/7.
+    """Computes the Fourier ring correlation (Nieuwenhuizen et al., 2013) of ten splits into halves. The resolution is
+    the length at which it falls below 1/7.
 
     split: "blinks": consecutive localizations of a molecule stay in one half; "blocks": blocks of block_frames frames.
     link_radius_nm: maximum distance within a blink in consecutive frames; None: 5 times NeNA.
     dark_frames: maximum pause within a blink, frames.
-    finest_nm: smallest resolution that the curve reaches; None: from NeNA.
-    seed: of the random splits.
+    finest_nm: finest resolution of the curve; None: from NeNA.
+    seed: seed of the random splits.
     progress: called as progress(tiles, all).
 
     >>> found = glint.frc(locs, finest_nm=50, link_radius_nm=60)

@@ -1,4 +1,4 @@
-"""Movies to finished pictures: what `glint run` does."""
+"""Runs all steps from movies to finished pictures, like `glint run`."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -19,19 +19,19 @@ from .fits import fit_options, gpu_count
 from .localizations import StrPath
 
 Section = Mapping[str, Any]
-_SURROGATE = re.compile("[\ud800-\udfff]")  # bytes of a file's name that are no text; TOML has no way to write them
+_SURROGATE = re.compile("[\ud800-\udfff]")  # bytes of a file name that are not valid text, which TOML cannot represent
 
 
 @dataclasses.dataclass(frozen=True)
 class RunResult:
-    """What became of a movie in `run()`."""
+    """The result of a movie in `run()`."""
 
-    movies: list[str]  #: its files
-    folder: pathlib.Path  #: of its results
-    status: str  #: "complete"; "failed"; "stopped", also of a movie whose turn did not come
-    error: str | None  #: why it failed
-    warnings: list[str]  #: of all steps
-    figures: dict[str, float | None]  #: the numbers of summary.csv: "localizations", "frc_nm", ...; None: not found
+    movies: list[str]  #: files of the movie
+    folder: pathlib.Path  #: folder of the results
+    status: str  #: "complete", "failed", or "stopped" (also for a movie that was not begun)
+    error: str | None  #: why the movie failed; None: it did not
+    warnings: list[str]  #: warnings of all steps
+    figures: dict[str, float | None]  #: the numbers in summary.csv: "localizations", "frc_nm", ...; None: unknown
 
 
 def run(
@@ -67,8 +67,8 @@ def run(
 
     Each step writes its files to the folder `out`.
 
-    movies: a movie, several, or a table (.csv) with the columns movie and condition. Each movie has a folder of its
-        name in `out`.
+    movies: one movie, several movies, or a table (.csv) with the columns movie and condition. The results of each movie
+        are in a folder of its name in `out`.
     recipe: a file with the options of all steps; None: recipe.toml in `out` if it exists, else the defaults. `run()`
         writes the recipe to `out`.
     concat: the movies are one movie in several files.
@@ -84,7 +84,8 @@ def run(
 
         results = glint.run(
             "movie.tif", "results", camera={"pixel_size": "100nm", "offset": 100, "gain": 0.5}, psf={"sigma": "130nm"}
-        ) results[0].figures["localizations"]
+        )
+        results[0].figures["localizations"]
     """
     if isinstance(movies, (str, bytes, os.PathLike)):
         movies = [movies]
@@ -124,7 +125,7 @@ def run(
         )
     except InputError as error:
         section = re.match(r"\[(\w+)\]:\d+:\d+: ", str(error))
-        if section:  # its line of a text that nobody wrote means nothing
+        if section:  # a line number is meaningless, as the text was generated
             raise OptionError(f"{section[1]}=: {str(error)[section.end() :]}") from None
         raise
     found = [_result_of(json.loads(text), folder, files) for text, folder, files in results]
@@ -154,7 +155,7 @@ def _result_of(values: dict[str, Any], folder: pathlib.Path, files: list[pathlib
 
 
 def _toml(name: str, section: Section) -> str:
-    """A section of a recipe, as TOML."""
+    """Returns a section of a recipe as TOML."""
     if not isinstance(section, Mapping):
         raise OptionError(f'{name}={shown(section)}: give a dict of keys of the recipe, as in camera={{"gain": 0.5}}')
     lines = [f"[{name}]"]
@@ -170,7 +171,7 @@ def _value(name: str, value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(_value(name, one) for one in value) + "]"
     if hasattr(value, "item") and not getattr(value, "ndim", 0):
-        value = value.item()  # of NumPy
+        value = value.item()  # a NumPy number
     if isinstance(value, os.PathLike):
         value = os.path.abspath(value)
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63:

@@ -23,7 +23,7 @@ class SimulatedMovie(NamedTuple):
     """`movie, truth = simulate(...)`."""
 
     movie: np.ndarray  #: (frames, height, width) uint16 counts
-    truth: Localizations  #: the molecules that are on, frame by frame, with their shape: sx_px, sy_px, z_nm, ...
+    truth: Localizations  #: the molecules that are on in each frame, with their shape: sx_px, sy_px, z_nm, ...
 
 
 @renamed
@@ -50,28 +50,29 @@ def simulate(
 
     psf, camera: as in `fit()`.
     frames, width, height: size of the movie, in frames and px.
-    structure: "microtubules", "rings" or "random".
-    spots_per_frame: mean number of molecules that are on.
-    photons: range, uniform, for each molecule and frame.
+    structure: "microtubules", "rings", "random", or "beads": a z-stack of beads, one slice a frame. Beads are always
+        on, at fixed places, and z of all rises from -z_range_nm to z_range_nm.
+    spots_per_frame: mean number of molecules that are on; number of beads.
+    photons: range of the photons of a molecule in a frame, uniformly distributed; constant for each bead.
     background: photoelectrons per pixel and frame.
     on_frames: mean on-time of a molecule, frames.
     blinks: mean number of times that a molecule turns on at the same place; 0: every blink is a new molecule.
-    drift_nm: RMS displacement of the sample by the last frame, along x and along y: a random walk.
+    drift_nm: RMS displacement of the sample in the last frame, along x and along y each, by a random walk.
     z_range_nm: z is uniform from minus to plus this value, for models whose shape depends on z.
     seed: the same arguments give the same movie on any machine, with any number of threads.
     progress: called as progress(frames, all).
 
-    The truth also has columns for the shape: `sx_px`, `sy_px`, `z_nm`, and one for each other parameter with a column.
-    With blinks it has `molecule`. With drift its positions include the drift, which is in `drift_x_nm` and
-    `drift_y_nm`.
+    The truth also contains columns for the shape: `sx_px`, `sy_px`, `z_nm`, and a column for each further parameter
+    that has one. With blinks, it contains `molecule`. With drift, the positions include the drift, which is in
+    `drift_x_nm` and `drift_y_nm`.
 
     >>> movie, truth = glint.simulate(psf, camera, frames=20, width=64, height=48, seed=7)
     >>> movie.shape, movie.dtype.name
     ((20, 48, 64), 'uint16')
     """
     options = _core.SimulateOptions()
-    if structure not in ("microtubules", "rings", "random"):
-        raise OptionError(f"structure={shown(structure)} is none: give 'microtubules', 'rings' or 'random'")
+    if structure not in ("microtubules", "rings", "random", "beads"):
+        raise OptionError(f"structure={shown(structure)} is none: give 'microtubules', 'rings', 'random' or 'beads'")
     options.structure = getattr(_core.Structure, structure)
     core = core_camera(camera)
     options.psf, options.pixel_size_nm = core_psf(psf, camera.pixel_size_nm), float(camera.pixel_size_nm)

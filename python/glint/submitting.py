@@ -1,4 +1,4 @@
-"""Commands that run later, in the background: what `glint submit` and `glint jobs` do, by that program."""
+"""Runs commands later in the background, by the programs `glint submit` and `glint jobs`."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -17,7 +17,7 @@ _error_of = {2: OptionError, 3: InputError, 4: OutputError, 126: OptionError, 12
 
 
 def _run(*words: str) -> subprocess.CompletedProcess[bytes]:
-    """The program's answer, whatever it is."""
+    """Runs the program. Returns its result, even if the program failed."""
     path = program()
     try:
         return subprocess.run([path, *words], stdin=subprocess.DEVNULL, capture_output=True)
@@ -28,14 +28,14 @@ def _run(*words: str) -> subprocess.CompletedProcess[bytes]:
 
 
 def _failure(done: subprocess.CompletedProcess[bytes]) -> Error:
-    """What the program said on stderr."""
+    """Returns the exception for the program's message on stderr."""
     return _error_of.get(done.returncode, Error)(
         os.fsdecode(done.stderr).strip().removeprefix("glint: ") or f"glint ended with {done.returncode}"
     )
 
 
 def _answer(*words: str) -> bytes:
-    """What the program printed. Its errors are exceptions."""
+    """Returns the program's output. Raises its errors as exceptions."""
     done = _run(*words)
     if done.returncode != 0:
         raise _failure(done)
@@ -47,23 +47,22 @@ class Job:
     """A command that was given to `submit()`, as of the creation of this object. `jobs()` returns the current state."""
 
     number: int
-    #: "queued", "running", "done" (exit code 0), "failed", "cancelled", "lost" (nobody knows how it ended) or "damaged"
-    #: (its record)
+    #: "queued", "running", "done" (exit code 0), "failed", "cancelled", "lost" (the end is unknown) or "damaged" (the
+    #: record is)
     state: str
-    short: bool | None  #: whether it waits for short jobs only; None: damaged
-    exit_code: (
-        int | None
-    )  #: of the command, 128 + signal if it was killed; None: it has not ended, never began, or is lost
-    submitted_s: float | None  #: time.time() of then; None: damaged
-    took_s: float | None  #: since the command began, until it ended; None: it has not begun, or is lost
+    short: bool | None  #: whether the job waits for short jobs only; None: damaged
+    exit_code: int | None  #: exit code of the command, 128 + signal if killed; None: not ended, never begun, or lost
+    submitted_s: float | None  #: time.time() of the submission; None: damaged
+    took_s: float | None  #: run time of the command until now or its end; None: not begun, or lost
     command: tuple[str, ...]
-    supervisor_pid: int | None  #: of the process that looks after it; None: damaged
-    folder: str  #: in which it runs
+    supervisor_pid: int | None  #: pid of the process that supervises the job; None: damaged
+    folder: str  #: folder in which the command runs
     log_file: str
 
     def wait(self) -> Job:
-        """Returns the job when it has ended. OptionError within the job itself, which would never end."""
-        done = _run("jobs", "wait", str(self.number))  # its exit code is the command's
+        """Waits until the job has ended, and returns it. Raises OptionError within the job itself, which would wait
+        forever."""
+        done = _run("jobs", "wait", str(self.number))  # the exit code is that of the command
         if not done.stdout:
             raise _failure(done)
         return _named(self.number)
@@ -78,7 +77,7 @@ class Job:
         return _named(self.number)
 
     def log(self) -> str:
-        """What the command has written to stdout and stderr so far; bytes that are no UTF-8 are replaced."""
+        """Returns what the command has written to stdout and stderr so far. Replaces bytes that are not UTF-8."""
         return _answer("jobs", "log", str(self.number)).decode("utf-8", "replace")
 
 
@@ -96,12 +95,12 @@ def submit(command: Iterable[str | os.PathLike[str]], *, short: bool = False, at
     current environment (os.environ). Your jobs on this machine start in the order of their numbers. A job does not
     reserve a GPU: `glint localize` in a job waits for a GPU as elsewhere.
 
-    command: its words: ["glint", "localize", "movie.tif", "-o", "locs.hdf5", "--sigma", "130nm"]. For shell syntax
-        ["sh", "-c", "..."].
-    short: wait only for your earlier short jobs, which run beside the other jobs. For commands of up to half a minute
-        that need no result of a queued job.
-    at_once: start when fewer than this number of your earlier jobs run (of the short ones for a short job); None: the
-        number of GPUs, or 1.
+    command: the words of the command: ["glint", "localize", "movie.tif", "-o", "locs.hdf5", "--sigma", "130nm"]. For
+        shell syntax ["sh", "-c", "..."].
+    short: wait only for your earlier short jobs. Short jobs run beside the other jobs. For commands of up to half a
+        minute that need no result of a queued job.
+    at_once: start when fewer than this number of your earlier jobs are running; for a short job, only short jobs count.
+        None: the number of GPUs, or 1.
 
     Raises OptionError if the program does not exist or is not executable, OutputError if the job cannot be written.
     """
@@ -131,8 +130,8 @@ def _word(word: Any) -> str:
 
 
 def jobs() -> list[Job]:
-    """Your jobs on this machine, in the order of their numbers: those that are queued or run, and those that ended in
-    the last 30 days, at most 1,000."""
+    """Returns your jobs on this machine, in the order of their numbers: queued and running jobs, and up to 1,000 jobs
+    that ended in the last 30 days."""
     return [
         Job(
             number=one["job"],

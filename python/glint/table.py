@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 class Table:
     """NumPy arrays of equal length, by column name.
 
-    `table.x_px` and `table["x_px"]` are one column; `table[mask]`, `table[:100]` and `table[indices]` are rows, as a
-    table of the same kind. `len(table)` is the number of rows. `table.x_px = values` replaces a column, `table["mine"]
-    = values` adds one.
+    `table.x_px` and `table["x_px"]` return a column. `table[mask]`, `table[:100]` and `table[indices]` return rows, as
+    a table of the same kind. `len(table)` is the number of rows. `table.x_px = values` replaces a column,
+    `table["mine"] = values` adds one.
     """
 
     columns: dict[str, np.ndarray]
@@ -44,7 +44,7 @@ class Table:
             f"{type(self).__name__} has no column or attribute {name!r}; columns: {', '.join(columns)}"
         )
 
-    if not TYPE_CHECKING:  # for type checkers only what is declared can be set
+    if not TYPE_CHECKING:  # for type checkers, only declared attributes can be set
 
         def __setattr__(self, name, value):
             if name in self.__dict__.get("columns", {}):
@@ -77,7 +77,8 @@ class Table:
         self.columns[name] = values
 
     def _refuse_derived(self, name: str) -> None:
-        """What is computed from a column cannot be set, nor be a column beside it: one of the two would be lost."""
+        """Refuses to set a property that is computed from a column, or to add a column of its name: one would be
+        lost."""
         source = f"{name[:-3]}_px"
         if isinstance(getattr(type(self), name, None), property):
             raise OptionError(
@@ -104,27 +105,27 @@ class Table:
         return self._with_columns({name: values[key] for name, values in self.columns.items()}, key)
 
     def _with_columns(self, columns: dict[str, np.ndarray], rows: Any) -> Self:
-        """A table of the same kind with these columns; `rows` is the selection."""
+        """Returns a table of the same kind with these columns; `rows` is the selection."""
         raise NotImplementedError
 
     @property
     def array(self) -> np.ndarray:
-        """All columns as one structured array: a copy."""
+        """Returns a copy of all columns as one structured array."""
         return structured(self.columns)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The columns as a pandas.DataFrame."""
+        """Returns the columns as a pandas.DataFrame."""
         return import_pandas("to_pandas()").DataFrame(self.columns, copy=False)
 
 
 def one_row(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """A row of ones with these columns: what the library makes of it has the columns of a result without rows, which
-    the library's own tables do not know."""
+    """Returns a row of ones with these columns. The library's result for this row has the columns of a result without
+    rows, which the library's own tables do not store."""
     return {name: np.ones(1, values.dtype) for name, values in columns.items()}
 
 
 def mapping_of(name: str, values: Any) -> Mapping[str, Any]:
-    """A dictionary of columns."""
+    """Returns the columns as a dictionary."""
     if not isinstance(values, Mapping) or not all(isinstance(key, str) for key in values):
         raise OptionError(
             f"{name}={shown(values)}: give a dictionary of columns by name, as in "
@@ -134,7 +135,7 @@ def mapping_of(name: str, values: Any) -> Mapping[str, Any]:
 
 
 def import_pandas(what: str) -> Any:
-    """pandas, which glint does not bring."""
+    """Imports pandas, which is not installed with glint."""
     try:
         import pandas
     except ImportError:
@@ -146,7 +147,7 @@ def import_pandas(what: str) -> Any:
 
 
 def structured(columns: Mapping[str, np.ndarray]) -> np.ndarray:
-    """A structured array of these columns."""
+    """Returns a structured array of these columns."""
     array = np.empty(len(next(iter(columns.values()), ())), [(name, values.dtype) for name, values in columns.items()])
     for name, values in columns.items():
         array[name] = values

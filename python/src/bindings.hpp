@@ -1,5 +1,5 @@
-// What all parts of the compiled module share: the functions that add them, in the order in which module.cpp calls
-// them, and the spelling of options in messages.
+// Shared by all parts of the compiled module: the functions that add them, in the order in which module.cpp calls them,
+// and the spelling of options in messages.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -26,6 +26,7 @@ void bind_simulate(nb::module_& m);
 void bind_picture(nb::module_& m);
 void bind_analysis(nb::module_& m);
 void bind_calibrate_camera(nb::module_& m);
+void bind_lens(nb::module_& m);
 void bind_inspect(nb::module_& m);
 void bind_drift(nb::module_& m);
 void bind_link(nb::module_& m);

@@ -32,7 +32,7 @@ CameraCalibration calibrate_movies(SharedMovie& dark, const std::vector<SharedMo
     std::vector<SharedMovie*> all = light;
     all.insert(all.end(), ramps.begin(), ramps.end());
     all.push_back(&dark);
-    std::sort(all.begin(), all.end());  // every thread locks in one order
+    std::sort(all.begin(), all.end());  // all threads lock in the same order
     return running.run([&] {
         std::vector<std::unique_lock<std::mutex>> locks;
         for (SharedMovie* movie : all) locks.emplace_back(movie->mutex);

@@ -38,8 +38,8 @@ SensorField field_of(const Property& property, const char* name, Camera& camera)
     return {0, map_values(std::get<Map>(property), name, camera)};
 }
 
-Camera camera_of(const std::string& kind, const Property& offset, const Property& gain, const Property& readnoise,
-                 const Property& qe, double em_gain, int roi_x, int roi_y, const std::optional<Faults>& masked) {
+Camera make_camera(const std::string& kind, const Property& offset, const Property& gain, const Property& readnoise,
+                   const Property& qe, double em_gain, int roi_x, int roi_y, const std::optional<Faults>& masked) {
     Camera camera;
     camera.kind = kind_of(kind);
     camera.offset_adu = field_of(offset, "offset", camera);
@@ -61,7 +61,7 @@ void bind_camera(nb::module_& m) {
             [](Camera* to, const std::string& kind, const Property& offset, const Property& gain,
                const Property& readnoise, const Property& qe, double em_gain, int roi_x, int roi_y,
                const std::optional<Faults>& masked) {
-                new (to) Camera(camera_of(kind, offset, gain, readnoise, qe, em_gain, roi_x, roi_y, masked));
+                new (to) Camera(make_camera(kind, offset, gain, readnoise, qe, em_gain, roi_x, roi_y, masked));
             },
             "kind"_a, "offset"_a, "gain"_a, "readnoise"_a, "qe"_a, "em_gain"_a, "roi_x"_a, "roi_y"_a,
             "masked"_a.none());

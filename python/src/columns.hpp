@@ -12,7 +12,7 @@
 
 namespace glint::python {
 
-/// Arrays over the memory of a C++ table, without a copy; they share the ownership of it.
+/// Arrays over the memory of a C++ table, without a copy. They share its ownership.
 class Columns {
   public:
     explicit Columns(nanobind::handle owner) : owner_(owner) {}
@@ -32,7 +32,7 @@ class Columns {
         arrays_[name.c_str()] =
             nanobind::cast(nanobind::ndarray<nanobind::numpy, T, nanobind::ndim<1>>(begin, {count}, owner_));
     }
-    /// Values that are the array's own.
+    /// Adds an array that owns its values.
     template <class T>
     void add_copy(const std::string& name, std::vector<T> values) {
         auto memory = std::make_unique<std::vector<T>>(std::move(values));
@@ -57,7 +57,7 @@ std::pair<T*, nanobind::capsule> kept(T&& value) {
     return {memory.release(), std::move(owner)};
 }
 
-/// A copy of a map of the sensor as an array (height, width); None of an empty one.
+/// Returns a copy of a map of the sensor as an array (height, width); None for an empty map.
 template <class T>
 nanobind::object map_of(std::vector<T> map, int width, int height) {
     if (map.empty()) return nanobind::none();

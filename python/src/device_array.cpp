@@ -1,4 +1,4 @@
-// Bindings of arrays on a GPU: creation, views, copies, exchange with other libraries by DLPack.
+// Bindings of arrays on a GPU: creation, views, copies, exchange with other libraries through DLPack.
 // SPDX-License-Identifier: MIT
 #include "device_array.hpp"
 
@@ -58,7 +58,7 @@ void to_host(OnDevice& array, const Bytes& to) {
     });
 }
 
-/// Overwrites an array without gaps, and allocates nothing.
+/// Overwrites a contiguous array from the host. Allocates nothing.
 void from_host(OnDevice& array, const ReadBytes& from) {
     array.require_alive();
     gpu::Buffer<std::byte> bytes = array.bytes();
@@ -71,7 +71,7 @@ void from_host(OnDevice& array, const ReadBytes& from) {
     });
 }
 
-/// Elements of the array's memory, as another array over it.
+/// Returns another array over the same memory.
 OnDevice view(OnDevice& array, const std::string& dtype, const Extents& shape, const Extents& strides,
               std::int64_t first) {
     array.require_alive();
@@ -94,8 +94,8 @@ void take(const SessionHandle& handle, nb::handle from, int axis, nb::handle at,
     run(handle, arguments, [&](Session& session) { arrays::take_on_device(session, read, axis, positions, written); });
 }
 
-/// Calls act(session) while no other thread uses this session or the other one. Two threads that copy between the same two
-/// sessions lock these in the same order.
+/// Calls act(session) while no other thread uses either session. Two threads that copy between the same two sessions
+/// lock them in the same order.
 template <class Act>
 auto with_both(SharedSession& one, SharedSession& other, const Act& act) {
     SharedSession& first = &one < &other ? one : other;
@@ -104,7 +104,7 @@ auto with_both(SharedSession& one, SharedSession& other, const Act& act) {
         [&](Session& x) { return second.locked([&](Session& y) { return act(&first == &one ? x : y); }); });
 }
 
-/// From an array on any GPU, both without gaps.
+/// Copies from an array on any GPU. Both must be contiguous.
 void copy_from(OnDevice& to, OnDevice& from) {
     to.require_alive(), from.require_alive();
     gpu::Buffer<std::byte> target = to.bytes();
@@ -117,8 +117,8 @@ void copy_from(OnDevice& to, OnDevice& from) {
     });
 }
 
-/// The address of the first element, after waiting for all work on the memory; the memory then stays valid as long as this
-/// object.
+/// Returns the address of the first element, after waiting for all work on the memory. From then on, the memory stays
+/// valid as long as this object.
 std::uint64_t lend(OnDevice& array) {
     array.require_alive();
     const bool keep = !array.owner.is_valid() && !array.kept;
@@ -128,7 +128,7 @@ std::uint64_t lend(OnDevice& array) {
         return std::pair(there, keep ? std::optional(session.context()) : std::nullopt);
     });
     if (keep) array.kept = std::move(context);
-    return address + std::uint64_t(array.elements.first * arrays::bytes_of(array.elements.type));
+    return address + std::uint64_t(array.elements.first * arrays::num_bytes(array.elements.type));
 }
 
 DeviceView whole(gpu::Buffer<std::byte> memory, Type type, const Extents& shape) {
@@ -142,10 +142,10 @@ DeviceView whole(gpu::Buffer<std::byte> memory, Type type, const Extents& shape)
 std::size_t bytes_of_array(Type type, const Extents& shape) {
     std::int64_t count = 1;
     for (const std::int64_t extent : shape) count *= extent;
-    return std::size_t(count * arrays::bytes_of(type));
+    return std::size_t(count * arrays::num_bytes(type));
 }
 
-/// An uninitialised array that other processes may open, and its handle.
+/// Returns an uninitialised array that other processes may open, and its handle.
 nb::tuple export_array(const SessionHandle& handle, const std::string& dtype, const Extents& shape) {
     const Type type = arrays::type_named(dtype.c_str());
     std::shared_ptr<gpu::ExportedMemory> exported;
@@ -158,7 +158,7 @@ nb::tuple export_array(const SessionHandle& handle, const std::string& dtype, co
     return nb::make_tuple(nb::cast(std::move(array)), nb::bytes(name.data(), name.size()));
 }
 
-/// The array of another process.
+/// Returns the array of another process.
 OnDevice import_array(const SessionHandle& handle, const std::string& dtype, const Extents& shape,
                       const nb::bytes& name) {
     const Type type = arrays::type_named(dtype.c_str());
@@ -182,11 +182,11 @@ nb::dlpack::dtype dlpack_type(Type type) {
                       : type <= Type::uint64  ? Code::UInt
                       : type <= Type::float64 ? Code::Float
                                               : Code::Complex;
-    return {std::uint8_t(code), std::uint8_t(8 * arrays::bytes_of(type)), 1};
+    return {std::uint8_t(code), std::uint8_t(8 * arrays::num_bytes(type)), 1};
 }
 
-/// The elements for the host, after waiting for all work on the memory, which must be unified; it then stays valid as long as
-/// this object.
+/// Returns a view of the elements for the host, after waiting for all work on the memory, which must be unified. From
+/// then on, the memory stays valid as long as this object.
 nb::object host_view(nb::handle self) {
     OnDevice& array = nb::cast<OnDevice&>(self);
     array.require_alive();
@@ -202,12 +202,12 @@ nb::object host_view(nb::handle self) {
     });
     if (keep) array.kept = std::move(context);
     const std::vector<std::size_t> shape(view.shape.begin(), view.shape.end());
-    return nb::cast(nb::ndarray<nb::numpy>(address + view.first * arrays::bytes_of(view.type), shape.size(),
+    return nb::cast(nb::ndarray<nb::numpy>(address + view.first * arrays::num_bytes(view.type), shape.size(),
                                            shape.data(), nb::borrow(self), view.strides.data(),
                                            dlpack_type(view.type)));
 }
 
-/// Waits for all work on unified memory of which the host has a view already; fast if there is none.
+/// Waits for all work on unified memory if the host has a view of it already. Fast if it has none.
 void wait_on_host(OnDevice& array) {
     if (!gpu::detail::busy(array.elements.memory.allocation()).load(std::memory_order_acquire)) return;
     array.session->with([&](Session&) { gpu::host_elements(array.elements.memory); });
@@ -224,12 +224,12 @@ nb::object dlpack_view(nb::handle self) {
                                                dlpack_type(view.type), nb::device::cuda::value, array.ordinal));
 }
 
-/// Imports another library's memory without a copy. `capsule`: from DLPack; the producer has ordered the default stream
-/// behind its work.
+/// Imports another library's memory without a copy. `capsule`: from DLPack. The producer has ordered the default stream
+/// after its work.
 OnDevice adopt(const SessionHandle& handle, const std::string& dtype, nb::handle capsule, nb::object owner) {
     const Type type = arrays::type_named(dtype.c_str());
     const auto array = nb::cast<nb::ndarray<nb::ro, nb::c_contig, nb::device::cuda>>(capsule);
-    if (array.itemsize() != std::size_t(arrays::bytes_of(type)))
+    if (array.itemsize() != std::size_t(arrays::num_bytes(type)))
         throw OptionError("an array of " + dtype + " with elements of " + std::to_string(array.itemsize()) + " bytes");
     DeviceView view{.type = type, .shape = Extents(array.ndim()), .strides = Extents(array.ndim())};
     std::int64_t apart = 1;
@@ -255,7 +255,7 @@ nb::tuple as_tuple(const Extents& extents) {
     return nb::tuple(all);
 }
 
-// For Python's garbage collector: what the array was adopted from may refer to the array.
+// For Python's garbage collector: the array's owner in another library may refer to the array.
 int traverse(PyObject* self, visitproc visit, void* arg) {
     Py_VISIT(Py_TYPE(self));
     if (nb::inst_ready(self)) Py_VISIT(nb::inst_ptr<OnDevice>(self)->owner.ptr());
@@ -307,7 +307,7 @@ void bind_device_arrays(nb::module_& m) {
         .def_prop_ro("shape", [](const OnDevice& array) { return as_tuple(array.elements.shape); })
         .def_prop_ro("strides", [](const OnDevice& array) { return as_tuple(array.elements.strides); })
         .def_prop_ro("first", [](const OnDevice& array) { return array.elements.first; })
-        .def_prop_ro("dtype", [](const OnDevice& array) { return std::string(arrays::name_of(array.elements.type)); })
+        .def_prop_ro("dtype", [](const OnDevice& array) { return std::string(arrays::to_name(array.elements.type)); })
         .def_prop_ro("contiguous", [](const OnDevice& array) { return array.elements.is_contiguous(); })
         .def_ro("ordinal", &OnDevice::ordinal)
         .def_ro("session", &OnDevice::session)

@@ -37,14 +37,14 @@ auto with_real_or_whole(const std::string& dtype, const Act& act) {
     return with_real(dtype, act);
 }
 
-/// Used with the GIL held; the elements are, and are destroyed, while no other thread uses the session. Several may share
-/// the memory.
+/// Used with the GIL held. The elements are used and destroyed only while no other thread uses the session. Several
+/// objects may share the memory.
 struct OnDevice {
     arrays::DeviceView elements;
     SessionHandle session;
-    int ordinal = 0;                     // of the GPU
-    nb::object owner;                    // of memory that belongs to another library
-    std::optional<gpu::Context> kept;    // while other libraries use the memory, it outlives the session's GPU
+    int ordinal = 0;                     // the GPU's
+    nb::object owner;                    // if the memory belongs to another library
+    std::optional<gpu::Context> kept;    // keeps the memory for other libraries after the session's GPU is closed
     std::shared_ptr<void> interprocess;  // the ExportedMemory or ImportedMemory
 
     OnDevice(const SessionHandle& of, arrays::DeviceView view)
@@ -53,7 +53,7 @@ struct OnDevice {
     OnDevice& operator=(OnDevice&&) = delete;
     ~OnDevice() { drop(); }
     void drop() {
-        struct Memory {  // destroyed from the last one on
+        struct Memory {  // members are destroyed in reverse order
             std::optional<gpu::Context> kept;
             std::shared_ptr<void> interprocess;
             arrays::DeviceView elements;
@@ -63,25 +63,25 @@ struct OnDevice {
                 Memory{std::exchange(kept, {}), std::exchange(interprocess, {}), std::exchange(elements, {})}));
     }
     bool unified() const { return gpu::is_managed(elements.memory); }
-    /// Whether others than the session use the memory: other libraries or processes, or the host, which may have a view of unified
-    /// memory.
+    /// Returns whether the memory may have other users than the session: other libraries, other processes, or the host,
+    /// which may have a view of unified memory.
     bool shared() const { return kept.has_value() || owner.is_valid() || interprocess || unified(); }
     /// Throws if the memory was freed with its session's GPU. The caller holds the GIL.
     void require_alive() const {
         if (!kept && !session->with([](offload::Session& s) { return s.gpu_open(); }))
-            throw gpu::GpuError(0, "this array was on a GPU that its session has given back: make it anew");
+            throw gpu::GpuError(0, "this array was on a GPU that its session has given back: create it again");
     }
-    /// The bytes of an array without gaps.
+    /// Returns the bytes of a contiguous array.
     gpu::Buffer<std::byte> bytes() const {
         if (!elements.is_contiguous()) throw OptionError("an array with gaps where one in C order is needed");
-        const std::int64_t each = arrays::bytes_of(elements.type);
+        const std::int64_t each = arrays::num_bytes(elements.type);
         return elements.memory.view(std::size_t(elements.first * each), std::size_t(elements.count() * each));
     }
 };
 
 arrays::Shape shape_of(const std::vector<std::int64_t>& extents);
 
-/// Throws GpuError, with the remedies in Python's words, if the session's GPU does not reach the memory of an array on another GPU.
+/// Throws GpuError, with remedies for Python, if the session's GPU cannot access the memory of an array on another GPU.
 void require_reach(offload::Session& session, const arrays::DeviceView& view);
 
 /// Python arguments of an operation as operands; keeps them alive. Must be constructed and destroyed with the GIL held.
@@ -102,7 +102,7 @@ class Arguments {
         hold_.append(nb::borrow(argument));
         return view_of<T>(array);
     }
-    /// Any array on a GPU.
+    /// Returns the view of an array on any GPU.
     const arrays::DeviceView& view(nb::handle argument) {
         const OnDevice& array = nb::cast<const OnDevice&>(argument);
         array.require_alive();
@@ -111,11 +111,11 @@ class Arguments {
         views_.push_back(&array.elements);
         return array.elements;
     }
-    /// Throws GpuError if the session's GPU does not reach the memory of all of them.
+    /// Throws GpuError if the session's GPU cannot access the memory of an operand.
     void require_reached(offload::Session& session) const {
         for (const arrays::DeviceView* view : views_) require_reach(session, *view);
     }
-    /// Whether other libraries share any of them: then the host waits until they are complete.
+    /// Returns whether another library shares an operand: then the host waits until the operands are complete.
     bool shared() const { return shared_; }
 
   private:
@@ -124,7 +124,7 @@ class Arguments {
         const arrays::DeviceView& elements = view(argument);
         if (elements.type != arrays::type_of<T>)
             throw OptionError(std::string("this operation needs a DeviceArray of ") +
-                              arrays::name_of(arrays::type_of<T>) + " here");
+                              arrays::to_name(arrays::type_of<T>) + " here");
         return {nb::cast<const OnDevice&>(argument).bytes().template as<T>(), shape_of(elements.shape)};
     }
     template <class T, class Array>

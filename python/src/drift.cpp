@@ -52,7 +52,7 @@ nb::dict dict_of(Drift&& drift) {
     return dict;
 }
 
-/// Of dict_of()'s entries those that files, tables and their history have.
+/// Creates a drift from those entries of dict_of() that files, tables and their history contain.
 Drift drift_of(const nb::dict& dict) {
     const auto values = [&](const char* name) {
         return dict.contains(name) ? vector_of(nb::cast<Vector<double>>(dict[name])) : std::vector<double>();

@@ -25,7 +25,7 @@ void raise(const char* type, const Error& error, const Attributes&... attributes
     }
 }
 
-/// Derived types first.
+/// Checks derived types first.
 void translate(const std::exception_ptr& thrown, void*) {
     using std::pair;
     try {
@@ -53,10 +53,10 @@ void translate(const std::exception_ptr& thrown, void*) {
     } catch (const Cancelled& e) {
         PyErr_SetString(PyExc_KeyboardInterrupt, e.what());
     } catch (const std::bad_alloc&) {
-        PyErr_SetString(
-            PyExc_MemoryError,
-            "not enough memory: work on less at once (fewer threads=, frames=), or raise the limit (ulimit -v, that of "
-            "the container or batch job)");
+        PyErr_SetString(PyExc_MemoryError,
+                        "not enough memory: process less at a time (fewer threads=, frames=), or raise the limit "
+                        "(ulimit -v, that of "
+                        "the container or batch job)");
     } catch (const Error& e) {
         raise("Error", e);
     }

@@ -18,7 +18,7 @@ using Operands = std::vector<Expression>;
 using Unary = Expression (*)(const Expression&);
 using Binary = Expression (*)(const Expression&, const Expression&);
 
-// Steps by the names of NumPy's ufuncs.
+// Steps of expressions, by the names of NumPy's ufuncs.
 const std::map<std::string, Unary>& unary() {
     static const std::map<std::string, Unary> all{{
         "negative",

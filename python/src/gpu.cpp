@@ -25,7 +25,7 @@ Words explained(Arguments... arguments) {
     return words_of(gpu::explain_error(Error(arguments...)));
 }
 
-/// The explanation of an exception of glint/errors.py, by its class name.
+/// Returns the explanation of an exception of glint/errors.py, by its class name.
 Words explain(const std::string& type, const std::string& message, int code, std::uint64_t asked, std::uint64_t free,
               bool beyond_limit) {
     if (type == "LeaseTimeout") return explained<gpu::LeaseTimeout>(message, asked, free);
@@ -91,14 +91,14 @@ void bind_devices(nb::module_& m) {
 
 void bind_doctor(nb::module_& m) {
     nb::class_<gpu::Finding>(m, "Finding")
-        .def_prop_ro("health", [](const gpu::Finding& finding) { return gpu::name_of(finding.health); })
+        .def_prop_ro("health", [](const gpu::Finding& finding) { return gpu::to_name(finding.health); })
         .def_ro("check", &gpu::Finding::check)
         .def_ro("gpu", &gpu::Finding::gpu)
         .def_prop_ro("found", [](const gpu::Finding& finding) { return in_python(finding.found); })
         .def_prop_ro("remedy", [](const gpu::Finding& finding) { return in_python(finding.remedy); });
     nb::class_<gpu::Diagnosis>(m, "Diagnosis")
         .def_ro("findings", &gpu::Diagnosis::findings)
-        .def_prop_ro("health", [](const gpu::Diagnosis& all) { return gpu::name_of(all.health()); })
+        .def_prop_ro("health", [](const gpu::Diagnosis& all) { return gpu::to_name(all.health()); })
         .def_prop_ro("overall", &gpu::Diagnosis::overall)
         .def(
             "text", [](const gpu::Diagnosis& all, bool verbose) { return in_python(all.text(verbose)); }, "verbose"_a)
@@ -113,7 +113,7 @@ void bind_doctor(nb::module_& m) {
     m.def("installation_guide", [] { return gpu::installation_guide(has_gpu_kernels()); });
 }
 
-/// What Python no longer uses may hold the memory that is asked for. The caller does not hold the GIL.
+/// Collects Python's garbage, which may hold GPU memory. The caller does not hold the GIL.
 bool collect_garbage() {
     if (!Py_IsInitialized()) return false;
     const nb::gil_scoped_acquire acquire;

@@ -1,4 +1,4 @@
-// Bindings: what a movie tells about its camera and its spots (glint/inspecting.py).
+// Bindings: estimates of a movie's camera and spots (glint/inspecting.py).
 // SPDX-License-Identifier: MIT
 #include "glint/inspect.hpp"
 
@@ -24,7 +24,7 @@ nb::dict dict_of(const Inspection& found) {
     const MovieSpots& spots = found.spots;
     nb::dict dict;
     dict["frames_read"] = counts.frames, dict["empty_frames"] = counts.empty_frames;
-    dict["least_adu"] = counts.least_adu, dict["most_adu"] = counts.most_adu, dict["not_finite"] = counts.not_finite;
+    dict["least_adu"] = counts.min_adu, dict["most_adu"] = counts.max_adu, dict["not_finite"] = counts.not_finite;
     dict["saturation_adu"] = counts.saturation_adu > 0 ? nb::object(nb::float_(counts.saturation_adu)) : nb::none();
     dict["saturated_share"] = counts.saturated_share, dict["why_no_saturation"] = in_python(counts.why_no_saturation);
     dict["defective_pixels"] = found.defective_pixels, dict["patterned_share"] = found.patterned_share;
@@ -38,7 +38,7 @@ nb::dict dict_of(const Inspection& found) {
     dict["spots_per_pixel"] = pair_of(spots.per_pixel);
     dict["spots"] = spots.found, dict["spot_frames"] = spots.frames, dict["lone_spots"] = spots.lone;
     dict["why_no_sigma"] = in_python(spots.why_not);
-    dict["psf"] = std::string(name_of(spots.psf)), dict["why_psf"] = in_python(spots.why_psf);
+    dict["psf"] = std::string(to_name(spots.psf)), dict["why_psf"] = in_python(spots.why_psf);
     dict["noise_check"] = pair_of(found.noise_check), dict["contradiction"] = in_python(found.contradiction);
     return dict;
 }
@@ -52,13 +52,13 @@ nb::dict inspect_movie(SharedMovie& shared, InspectOptions options, nb::handle p
     }));
 }
 
-/// (the values by name, their text). `offset`, `gain`, `sigma`: as WantedValues.
-nb::tuple tell_of(SharedMovie& shared, const Camera& camera, const std::string& offset, const std::string& gain,
-                  const std::string& sigma) {
+/// Returns (the values by name, their text). `offset`, `gain`, `sigma`: as WantedParameters.
+nb::tuple estimate(SharedMovie& shared, const Camera& camera, const std::string& offset, const std::string& gain,
+                   const std::string& sigma) {
     Running running;
-    const ToldValues told = running.run([&] {
+    const EstimatedParameters told = running.run([&] {
         const std::lock_guard lock(shared.mutex);
-        return tell_values(*shared.movie, camera, {offset, gain, sigma}, {}, running.stop());
+        return estimate_parameters(*shared.movie, camera, {offset, gain, sigma}, {}, running.stop());
     });
     nb::dict values;
     if (told.offset_adu) values["offset"] = pair_of(told.offset_adu);
@@ -79,7 +79,7 @@ void bind_inspect(nb::module_& m) {
         .def_rw("camera", &InspectOptions::camera, nb::arg().none())
         .def_rw("sigma_px", &InspectOptions::sigma_px)
         .def_rw("frames", &InspectOptions::frames);
-    m.def("tell_values", &tell_of, "movie"_a, "camera"_a, "offset"_a, "gain"_a, "sigma"_a);
+    m.def("estimate_parameters", &estimate, "movie"_a, "camera"_a, "offset"_a, "gain"_a, "sigma"_a);
     m.def("inspect", &inspect_movie, "movie"_a, "options"_a, "progress"_a.none());
 }
 

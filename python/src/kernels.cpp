@@ -1,4 +1,4 @@
-// Bindings of kernels of the user's own; glint/offload/kernels.py prepares the arguments.
+// Bindings of user-defined kernels; glint/offload/kernels.py prepares the arguments.
 // SPDX-License-Identifier: MIT
 #include "glint/arrays/kernel.hpp"
 
@@ -16,7 +16,7 @@ using arrays::KernelArgument;
 using arrays::KernelSource;
 using offload::Session;
 
-/// Of a DeviceArray, or of the bytes of a number.
+/// Returns the argument for a DeviceArray, or for the bytes of a number.
 KernelArgument argument_of(nb::handle argument) {
     if (nb::isinstance<OnDevice>(argument)) {
         const OnDevice& array = nb::cast<const OnDevice&>(argument);
@@ -43,7 +43,8 @@ void launch(const SessionHandle& handle, const KernelSource& kernel, unsigned bl
     }
     handle->with([&](Session& session) {
         for (const arrays::DeviceView* view : views) require_reach(session, *view);
-        arrays::launch(session, kernel, blocks, threads, std::move(arguments), shared_bytes);  // and destroys them
+        arrays::launch(session, kernel, blocks, threads, std::move(arguments),
+                       shared_bytes);  // destroys the arguments, too
         if (shared) session.synchronize();
     });
 }

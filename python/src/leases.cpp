@@ -16,13 +16,13 @@ namespace {
 
 using gpu::Lease;
 
-/// A lease that Python may give back while other threads use it: it ends with the last call that is running then. The
-/// GIL guards the pointer.
+/// A lease that Python may give back while other threads use it. It then ends with the last running call. The GIL
+/// guards the pointer.
 class HeldLease {
   public:
     explicit HeldLease(Lease lease) : lease_(std::make_shared<Lease>(std::move(lease))) {}
 
-    /// To be kept during a call.
+    /// Returns the lease, which the caller keeps during a call.
     std::shared_ptr<Lease> get() const {
         if (!lease_) throw OptionError("this lease was given back: ask for another");
         return lease_;

@@ -1,4 +1,4 @@
-// Bindings: localizations of a blink (glint/linking.py).
+// Bindings: linking the localizations of each blink (glint/linking.py).
 // SPDX-License-Identifier: MIT
 #include "glint/link.hpp"
 

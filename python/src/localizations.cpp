@@ -25,8 +25,8 @@
 namespace glint::python {
 namespace {
 
-/// The column's name with its unit, as in struct Localizations.
-std::string name_of(const LocalizationColumn& column) {
+/// Returns the column's name with its unit, as in struct Localizations.
+std::string to_name(const LocalizationColumn& column) {
     const bool suffix = column.unit == "px" || column.unit == "nm";
     return std::string(column.name) + (suffix ? "_" + std::string(column.unit) : "");
 }
@@ -43,9 +43,9 @@ nb::dict columns_of(Localizations& table, nb::handle owner) {
     columns.add("frame", table.frame);
     for (const LocalizationColumn& column : localization_columns())
         if (table.size() > 0)
-            columns.add_if_known(name_of(column), table.*column.values);
+            columns.add_if_known(to_name(column), table.*column.values);
         else if (column.name == "x" || column.name == "y")  // present also in a table without rows
-            columns.add(name_of(column), table.*column.values);
+            columns.add(to_name(column), table.*column.values);
     columns.add_if_known("iterations", table.iterations);
     columns.add_if_known("status", table.status);
     for (auto& [name, column] : table.extra) {
@@ -70,7 +70,7 @@ void set_column(Localizations& table, const std::string& name, nb::handle values
     if (name == "iterations") return void(table.iterations = converted<std::uint32_t>(values, name));
     if (name == "status") return void(table.status = converted<std::uint8_t>(values, name));
     for (const LocalizationColumn& column : localization_columns())
-        if (name_of(column) == name) return void(table.*column.values = converted<float>(values, name));
+        if (to_name(column) == name) return void(table.*column.values = converted<float>(values, name));
     nb::ndarray<nb::ro> array;
     const bool is_integer =
         nb::try_cast(values, array, false) && array.dtype().code == std::uint8_t(nb::dlpack::dtype_code::Int);
@@ -86,13 +86,13 @@ Localizations table_of(const nb::dict& columns, int width, int height, std::int6
     return table;
 }
 
-/// (Picasso's name, ours) in Picasso's order.
+/// Returns pairs (Picasso's name, glint's name) in Picasso's order.
 std::vector<std::pair<std::string, std::string>> picasso_names() {
     std::vector<std::pair<std::string, std::string>> names;
     for (const char* theirs : picasso_order()) {
         std::string ours = theirs;
         for (const LocalizationColumn& column : localization_columns())
-            if (column.name == theirs) ours = name_of(column);
+            if (column.name == theirs) ours = to_name(column);
         names.emplace_back(theirs, ours);
     }
     return names;
@@ -100,7 +100,7 @@ std::vector<std::pair<std::string, std::string>> picasso_names() {
 
 std::vector<std::string> float_columns() {
     std::vector<std::string> names;
-    for (const LocalizationColumn& column : localization_columns()) names.push_back(name_of(column));
+    for (const LocalizationColumn& column : localization_columns()) names.push_back(to_name(column));
     return names;
 }
 
@@ -108,7 +108,7 @@ std::string picasso_info(const Localizations& table) {
     return to_json(with_facts(table.history, {table.width, table.height, table.frames, table.pixel_size_nm}));
 }
 
-/// The table; and of one without rows a row with the columns that it would have.
+/// Returns the table and, if it has no rows, a row with the columns that it would have.
 std::pair<Localizations, Localizations> read(const std::filesystem::path& path, double pixel_size_nm, bool truth,
                                              std::optional<int> first_frame,
                                              const std::map<std::string, std::string>& columns, nb::handle warn) {
@@ -136,7 +136,7 @@ Localizations filter_table(const Localizations& table, const std::vector<std::st
     return running.run([&] { return filter(table, conditions, running.stop()).table; });
 }
 
-/// A table without rows that has the columns of a row.
+/// A table without rows, with the columns of a given row.
 class NoRows final : public TablePieces {
   public:
     explicit NoRows(const Localizations& example) : example_(example), none_(select(example, {})) {}

@@ -42,7 +42,7 @@ nb::dict dict_of_result(const LocalizeResult& result) {
     dict["psf_misfit"] = result.lone.psf_misfit, dict["lone_spots"] = result.lone.count;
     dict["crowd_molecules"] = result.lone.crowd_molecules;
     dict["lone_spot_width_nm"] = result.lone.width_nm;
-    dict["width_bounds_nm"] = nb::make_tuple(result.lone.least_width_nm, result.lone.most_width_nm);
+    dict["width_bounds_nm"] = nb::make_tuple(result.lone.min_width_nm, result.lone.max_width_nm);
     dict["static_background_e"] = result.background.max_e;
     dict["static_background_changed"] = result.background.share_changed;
     dict["false_spots"] = result.background.share_false;
@@ -54,7 +54,7 @@ struct Callbacks {
     nb::object progress, on_wait, log, warn;
 };
 
-// For Python's garbage collector: an exception that a callback's object keeps has a traceback with these.
+// For Python's garbage collector: a callback's object may keep an exception whose traceback refers to these objects.
 int traverse(PyObject* self, visitproc visit, void* arg) {
     Py_VISIT(Py_TYPE(self));
     if (!nb::inst_ready(self)) return 0;
@@ -113,7 +113,7 @@ nb::dict follow_to_file(SharedMovie& shared, const Camera& camera, const fs::pat
     }));
 }
 
-/// Rows; of none a row with the columns that they would have; the result.
+/// Returns the rows; if there are none, a row with the columns that they would have; and the result.
 nb::tuple in_memory(SharedMovie& shared, const Camera& camera, const LocalizeOptions& wanted, const FitOptions& fit,
                     const Callbacks& callbacks) {
     Running running;
@@ -125,7 +125,7 @@ nb::tuple in_memory(SharedMovie& shared, const Camera& camera, const LocalizeOpt
         Localizations found = localize_frames(*shared.movie, camera, options, &result);
         if (found.size() == 0) {
             LocalizeOptions quiet = options;
-            quiet.warn = {};  // it has warned
+            quiet.warn = {};  // warnings were issued already
             example = make_job(shared.movie->info(), camera, quiet).like;
         }
         return found;
@@ -133,7 +133,7 @@ nb::tuple in_memory(SharedMovie& shared, const Camera& camera, const LocalizeOpt
     return nb::make_tuple(nb::cast(std::move(rows)), nb::cast(std::move(example)), dict_of_result(result));
 }
 
-/// The spots of all frames, as columns.
+/// Spots of all frames, as columns.
 struct FoundSpots {
     std::vector<std::uint32_t> frame;
     std::vector<std::int32_t> x, y;
@@ -208,6 +208,7 @@ void bind_localize(nb::module_& m) {
         .def_rw("resume", &LocalizeOptions::resume)
         .def_rw("overwrite", &LocalizeOptions::overwrite)
         .def_rw("estimated", &LocalizeOptions::estimated)
+        .def_rw("psf_file", &LocalizeOptions::psf_file)
         .def_rw("starting_values", &LocalizeOptions::starting_values);
     nb::class_<Callbacks>(m, "Callbacks", nb::type_slots(collected))
         .def(
@@ -226,14 +227,14 @@ void bind_localize(nb::module_& m) {
     m.def("follow", &follow_to_file, "movie"_a, "camera"_a, "out"_a, "options"_a, "fit"_a, "callbacks"_a, "timeout_s"_a,
           "report"_a.none());
     m.def(
-        "finished_before",
+        "is_already_localized",
         [](SharedMovie& shared, const Camera& camera, const fs::path& out, const LocalizeOptions& wanted,
            const FitOptions& fit, const Callbacks& callbacks) {
             Running running;
             const LocalizeOptions options = with_callbacks(wanted, fit, callbacks, running);
             return running.run([&] {
                 const std::lock_guard lock(shared.mutex);
-                return finished_before(*shared.movie, camera, out, options);
+                return is_already_localized(*shared.movie, camera, out, options);
             });
         },
         "movie"_a, "camera"_a, "out"_a, "options"_a, "fit"_a, "callbacks"_a);

@@ -26,6 +26,7 @@ NB_MODULE(_core, m) {
     bind_picture(m);
     bind_analysis(m);
     bind_calibrate_camera(m);
+    bind_lens(m);
     bind_inspect(m);
     bind_drift(m);
     bind_link(m);

@@ -59,7 +59,7 @@ class PythonFrames {
         source_.reset();
     }
     const nb::object& source() const { return source_; }
-    /// For a movie that nothing refers to any more but its own frames.
+    /// Drops the reference, if only the frames still refer to the movie.
     void clear() {
         is_cleared_ = true;
         source_.reset();
@@ -75,7 +75,8 @@ class PythonFrames {
     bool is_cleared_ = false;
 };
 
-/// A movie over an array, which `source` keeps alive, or the caller if it is empty; only the blocks in progress are copied.
+/// A movie over an array without a copy: only the blocks in progress are copied. `source` keeps the array alive; if it
+/// is empty, the caller does.
 class ArrayMovie : public Movie, public PythonFrames {
   public:
     ArrayMovie(const Frames& frames, std::string name, nb::object source)
@@ -104,7 +105,7 @@ PixelType type_named(const std::string& name) {
     return PixelType::float32;
 }
 
-/// Frames that a Python function gives: fetch(first, count) -> array. It is called by threads of glint, one at a time.
+/// Frames from a Python function: fetch(first, count) -> array. Threads of glint call it, one at a time.
 class FetchedMovie : public Movie, public PythonFrames {
   public:
     FetchedMovie(nb::object fetch, MovieInfo info) : PythonFrames(std::move(fetch)), info_(std::move(info)) {}
@@ -162,7 +163,7 @@ std::shared_ptr<SharedMovie> open(const std::vector<std::filesystem::path>& path
     return shared;
 }
 
-/// Another open movie, which it keeps open.
+/// A view of another open movie, which it keeps open.
 class OtherMovie : public Movie {
   public:
     explicit OtherMovie(std::shared_ptr<SharedMovie> other) : other_(std::move(other)) {}
@@ -176,7 +177,7 @@ class OtherMovie : public Movie {
 
 std::shared_ptr<SharedMovie> region_of_movie(std::shared_ptr<SharedMovie> whole, int x, int y, int width, int height) {
     auto shared = std::make_shared<SharedMovie>();
-    shared->movie = region_of(std::make_unique<OtherMovie>(std::move(whole)), {x, y, width, height});
+    shared->movie = crop_movie(std::make_unique<OtherMovie>(std::move(whole)), {x, y, width, height});
     return shared;
 }
 
@@ -240,7 +241,7 @@ void write(const std::filesystem::path& path, const Frames& frames, std::optiona
     });
 }
 
-/// Pixels as in the file, as float32 (n, S, S), with corners and frames if the file has them.
+/// Returns the pixels as in the file, as float32 (n, S, S), with corners and frames if the file has them.
 nb::tuple read_stack(const std::filesystem::path& path) {
     Running running;
     const auto [rois, owner] = kept(running.run([&] { return read_rois(path, Camera{}); }));

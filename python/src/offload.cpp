@@ -26,7 +26,7 @@ using offload::Decision;
 using offload::Session;
 using offload::Work;
 
-const char* name_of(offload::Basis basis) {
+const char* to_name(offload::Basis basis) {
     constexpr const char* names[] = {"measured", "estimated", "rules", "forced"};
     return names[int(basis)];
 }
@@ -52,7 +52,7 @@ std::function<void(const std::string&)> log_of(nb::object function) {
     };
 }
 
-/// Called in the thread that waits; its exceptions end the wait.
+/// Called in the waiting thread. Its exceptions end the wait.
 std::function<void(double, std::uint64_t, std::uint64_t)> on_wait_of(nb::object function) {
     if (function.is_none()) return {};
     return
@@ -62,17 +62,18 @@ std::function<void(double, std::uint64_t, std::uint64_t)> on_wait_of(nb::object 
         };
 }
 
-/// A failure of the GPU as out_of_memory.py has it: (out of memory, message, asked, free, beyond the limit).
+/// A failure of the GPU, as in out_of_memory.py: (out of memory, message, asked, free, beyond the limit).
 using Failure = std::tuple<bool, std::string, std::uint64_t, std::uint64_t, bool>;
 
-/// Calls act(error) with the failure as an exception of C++.
+/// Calls act(error) with the failure as a C++ exception.
 template <class Act>
 auto with_error(const Failure& failure, const Act& act) {
     const auto& [full, words, asked, free, beyond_limit] = failure;
     return full ? act(gpu::OutOfMemory(2, words, asked, beyond_limit, free)) : act(gpu::GpuError(0, words));
 }
 
-/// Records the failure. Whether the CPU may do it; `at_once`: it will now, and not the GPU once more.
+/// Records the failure. Returns whether the CPU may do the operation. `at_once`: the CPU does it now, without another
+/// attempt on the GPU.
 bool recover(SharedSession& shared, const std::string& operation, const Failure& failure, bool at_once) {
     return shared.with([&](Session& session) {
         return with_error(failure, [&](const gpu::GpuError& error) {
@@ -83,14 +84,15 @@ bool recover(SharedSession& shared, const std::string& operation, const Failure&
     });
 }
 
-/// Records that the CPU has done what the GPU could not.
+/// Records that the CPU has done an operation that failed on the GPU.
 void fall_back(SharedSession& shared, const std::string& operation, const Failure& failure) {
     shared.with([&](Session& session) {
         with_error(failure, [&](const gpu::GpuError& error) { session.fall_back(operation, error); });
     });
 }
 
-/// Of bytes that follow those of the checksum `before`. Eight independent chains of multiplications are about as fast as memory.
+/// Continues the checksum `before` with more bytes. Eight independent chains of multiplications are about as fast as
+/// memory.
 std::uint64_t checksum(const nb::ndarray<nb::ro, const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& bytes,
                        std::uint64_t before) {
     const std::uint8_t* data = bytes.data();
@@ -117,9 +119,9 @@ std::uint64_t checksum(const nb::ndarray<nb::ro, const std::uint8_t, nb::ndim<1>
     return all;
 }
 
-/// Runs one of two Python functions, for CPU and GPU, as the session decides. `on_gpu` returns None, or its Failure; other
-/// exceptions are passed to the caller. Returns false after a failure for which there is no fallback. The functions run
-/// while others may use the session: threads of their own, too.
+/// Runs one of two Python functions, for CPU and GPU, as the session decides. `on_gpu` returns None or its Failure;
+/// other exceptions are passed to the caller. Returns false after a failure without a fallback. Other threads may use
+/// the session while the function runs, including threads that it starts.
 bool run_either(SharedSession& shared, const Work& work, nb::callable on_cpu, nb::callable on_gpu) {
     const Session::Running running = shared.with([&](Session& session) { return session.begin(work); });
     const auto run = [&](Backend side, const nb::callable& function) -> std::optional<Failure> {
@@ -139,7 +141,8 @@ bool run_either(SharedSession& shared, const Work& work, nb::callable on_cpu, nb
     return true;
 }
 
-/// Runs a Python function that has no version for the GPU, and measures it. Others may use the session meanwhile.
+/// Runs a Python function that has no version for the GPU, and measures it. Other threads may use the session
+/// meanwhile.
 void run_on_cpu(SharedSession& shared, const Work& work, nb::callable function) {
     Session::Running running;
     running.decision.work = work, running.decision.choice = Backend::cpu,
@@ -161,10 +164,10 @@ void bind_decisions(nb::module_& m) {
         .def_ro("download_s", &offload::Terms::download_s)
         .def_prop_ro("total_s", &offload::Terms::total);
     nb::class_<Decision>(m, "Decision")
-        .def_prop_ro("choice", [](const Decision& d) { return name_of(d.choice); })
+        .def_prop_ro("choice", [](const Decision& d) { return to_name(d.choice); })
         .def_ro("speedup", &Decision::speedup)
         .def_prop_ro("confidence", &Decision::confidence)
-        .def_prop_ro("basis", [](const Decision& d) { return name_of(d.basis); })
+        .def_prop_ro("basis", [](const Decision& d) { return to_name(d.basis); })
         .def_prop_ro("forced_by", [](const Decision& d) { return in_python(d.forced_by); })
         .def_ro("cpu", &Decision::cpu)
         .def_ro("gpu", &Decision::gpu)
@@ -205,12 +208,12 @@ void bind_decisions(nb::module_& m) {
 void bind_session(nb::module_& m) {
     nb::class_<SharedSession>(m, "Session")
         .def(nb::new_([](const std::string& choice, std::uint64_t gpu_memory_bytes, double gpu_timeout_s,
-                         std::uint64_t least_bytes, bool oom_safe, int threads, int device, std::optional<bool> unified,
+                         std::uint64_t min_bytes, bool oom_safe, int threads, int device, std::optional<bool> unified,
                          nb::object log, nb::object on_wait) {
                  Running::refuse_forked_child();
                  offload::SessionOptions options;
                  options.choice = backend_named(choice).value(), options.gpu_memory_bytes = gpu_memory_bytes;
-                 options.gpu_timeout_s = gpu_timeout_s, options.least_bytes = least_bytes;
+                 options.gpu_timeout_s = gpu_timeout_s, options.min_bytes = min_bytes;
                  options.oom_safe = oom_safe, options.threads = threads, options.log = log_of(std::move(log));
                  options.device = device, options.unified = unified, options.on_wait = on_wait_of(std::move(on_wait));
                  return std::make_shared<SharedSession>(options);
@@ -243,7 +246,7 @@ void bind_session(nb::module_& m) {
         .def_prop_ro("gpu_open", [](SharedSession& s) { return s.with([](Session& x) { return x.gpu_open(); }); })
         .def_prop_ro("threads", [](SharedSession& s) { return s.with([](Session& x) { return x.threads(); }); })
         .def_prop_rw(
-            "choice", [](SharedSession& s) { return s.with([](Session& x) { return name_of(x.choice()); }); },
+            "choice", [](SharedSession& s) { return s.with([](Session& x) { return to_name(x.choice()); }); },
             [](SharedSession& s, const std::string& name) {
                 s.with([choice = backend_named(name).value()](Session& x) { x.set_choice(choice); });
             })

@@ -130,7 +130,7 @@ double reduce(const SessionHandle& handle, const std::string& dtype, const std::
     });
 }
 
-/// (outer, n, inner) to (outer, inner).
+/// Reduces (outer, n, inner) to (outer, inner).
 void reduce_axis(const SessionHandle& handle, const std::string& dtype, const std::string& name, nb::handle in,
                  nb::handle out) {
     const arrays::Reduction reduction = reduction_of(name);

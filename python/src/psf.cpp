@@ -37,17 +37,17 @@ void bind_psf(nb::module_& m) {
     nb::class_<PsfTable>(m, "PsfTable")
         .def("__init__",
              [](PsfTable* table, const nb::ndarray<const float, nb::c_contig, nb::device::cpu>& values,
-                double pixel_size_nm, double z_min_nm, double z_max_nm) {
+                double pixel_size_nm, double z_min_nm, double z_max_nm, int samples_per_px) {
                  PsfTable::Shape shape{1, 1, 1, 1};
                  if (values.ndim() < 1 || values.ndim() > shape.size())
                      throw OptionError(
                          fmt::format("a PSF's table of {} dimensions: one to four are taken", values.ndim()));
-                 constexpr std::size_t most = PsfTable::most_bytes / sizeof(float);
+                 constexpr std::size_t most = PsfTable::max_bytes / sizeof(float);
                  for (std::size_t k = 0; k < values.ndim(); ++k)
                      shape[k] = int(std::min(std::size_t(values.shape(k)), most + 1));
                  std::vector<float> copy;
                  if (values.size() <= most) copy.assign(values.data(), values.data() + values.size());
-                 new (table) PsfTable(shape, std::move(copy), {pixel_size_nm, z_min_nm, z_max_nm});
+                 new (table) PsfTable(shape, std::move(copy), {pixel_size_nm, z_min_nm, z_max_nm, samples_per_px});
              })
         .def_prop_ro("hash", &PsfTable::hash);
     nb::class_<Psf>(m, "Psf")
@@ -58,15 +58,15 @@ void bind_psf(nb::module_& m) {
                 new (psf) Psf{parse_psf_model(model), sigma_nm, curve, std::move(numbers), std::move(table)};
             },
             "model"_a, "sigma_nm"_a, "curve"_a, "numbers"_a, "table"_a.none() = nb::none())
-        .def_prop_ro("model", [](const Psf& psf) { return name_of(psf.model); })
+        .def_prop_ro("model", [](const Psf& psf) { return to_name(psf.model); })
         .def("filter_width_px",
              [](const Psf& psf, double pixel_size_nm) { return psf.matched_filter(pixel_size_nm).width_px; });
-    nb::class_<PsfNumber>(m, "PsfNumber")
-        .def_ro("name", &PsfNumber::name)
-        .def_ro("usual", &PsfNumber::usual)
-        .def_ro("low", &PsfNumber::low)
-        .def_ro("high", &PsfNumber::high)
-        .def_ro("meaning", &PsfNumber::meaning);
+    nb::class_<ModelParameter>(m, "ModelParameter")
+        .def_ro("name", &ModelParameter::name)
+        .def_ro("default_value", &ModelParameter::default_value)
+        .def_ro("min", &ModelParameter::min)
+        .def_ro("max", &ModelParameter::max)
+        .def_ro("description", &ModelParameter::description);
     nb::class_<PsfDescription>(m, "PsfDescription")
         .def_ro("name", &PsfDescription::name)
         .def_ro("about", &PsfDescription::about)

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The movie's error, with the recipe's keys where it names options.
+/// Throws the movie's error. Options in the message are named by the recipe's keys.
 [[noreturn]] void throw_worded(const MovieRun& movie) {
     try {
         std::rethrow_exception(movie.thrown);
@@ -34,7 +34,7 @@ namespace fs = std::filesystem;
     }
 }
 
-/// Options that are no keys of a recipe, as arguments of run().
+/// Spells options that are no keys of a recipe as arguments of run().
 std::string as_argument(Option option, std::string_view) {
     return option == Option::concat ? "concat=True" : option == Option::resume ? "the same call" : "";
 }
@@ -42,8 +42,8 @@ std::string as_argument(Option option, std::string_view) {
 using Section = std::pair<std::string, std::string>;
 using Told = std::tuple<std::string, fs::path, std::vector<fs::path>>;
 
-/// Each movie's result as JSON, its folder and its files, whose names need not be UTF-8. `sections`: names, and TOML of what is given besides the recipe. A single movie that fails
-/// throws its error.
+/// Returns each movie's result as JSON, its folder and its files, whose names need not be UTF-8. `sections`: names and
+/// TOML of the sections that override the recipe. If there is only one movie and it fails, throws its error.
 std::vector<Told> run_movies(const std::vector<fs::path>& movies, const fs::path& out, bool concat,
                              const std::optional<fs::path>& recipe, const std::vector<Section>& sections,
                              const FitOptions& fit, nb::object progress, nb::object notice, nb::object warn) {
@@ -53,7 +53,7 @@ std::vector<Told> run_movies(const std::vector<fs::path>& movies, const fs::path
     options.out = out, options.concat = concat;
     std::string all;
     for (const auto& [name, text] : sections) {
-        parse_recipe(text, fmt::format("[{}]", name));  // whose errors name the section
+        parse_recipe(text, fmt::format("[{}]", name));  // errors name the section
         all += text;
     }
     options.given = parse_recipe(all, "glint.run()", &options.given_keys);

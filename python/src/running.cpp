@@ -17,7 +17,7 @@ namespace nb = nanobind;
 using namespace std::chrono_literals;
 
 namespace {
-constexpr auto between_looks = 50ms;  // checks for Ctrl-C; also the shortest interval of progress callbacks
+constexpr auto between_looks = 50ms;  // interval of checks for Ctrl-C, and minimum interval of progress callbacks
 }
 
 Progress Running::progress(nb::handle function) {
@@ -51,7 +51,7 @@ std::function<void(const FollowStatus&)> Running::statuses(nb::handle function) 
     return [this, function](const FollowStatus& status) {
         post(Kind::text, [=] {
             nb::dict dict;
-            dict["frame"] = status.frames, dict["frames_there"] = status.frames_there, dict["lag_s"] = status.lag_s;
+            dict["frame"] = status.frames, dict["frames_there"] = status.complete_frames, dict["lag_s"] = status.lag_s;
             dict["localizations"] = status.localizations, dict["spots_per_frame"] = status.spots_per_frame;
             dict["density_per_um2"] = status.density_per_um2, dict["precision_nm"] = status.precision_nm;
             dict["photons"] = status.photons, dict["background"] = status.background;
@@ -105,7 +105,7 @@ void Running::check_signals() {
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
-/// Threads do not survive a fork, and oneTBB would wait for its threads forever.
+/// Threads do not survive a fork, so oneTBB would wait for its threads forever.
 void Running::refuse_forked_child() {
     static const pid_t first_user = getpid();
     if (getpid() != first_user)

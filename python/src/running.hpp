@@ -1,8 +1,8 @@
 // Runs long work in a separate thread, while the calling thread serves Python: Ctrl-C, and callbacks.
 //
-// The worker does not call Python: it leaves messages here, and the calling thread passes them on, without the GIL in
-// between. So callbacks run in the calling thread. Only before GPU memory runs out does a worker take the GIL, to collect
-// garbage (gpu.cpp).
+// The worker does not call Python: it leaves messages here, and the calling thread passes them to callbacks. The
+// calling thread does not hold the GIL while it waits. A worker acquires the GIL only before GPU memory runs out, to
+// collect garbage (gpu.cpp).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -29,14 +29,14 @@ class Running {
     /// Set after Ctrl-C and after an exception in a callback.
     const StopFlag* stop() const { return &stop_; }
 
-    // Callbacks for the worker that call a Python function, which must outlive this object; empty for None. Only the
-    // latest progress and wait message is passed on.
+    // Return callbacks for the worker that call a Python function, which must outlive this object; empty for None. Only
+    // the latest progress message and wait message are passed.
     Progress progress(nanobind::handle function);
-    /// The same of work in several parts, called with the name of the part, too.
+    /// The same for work in several parts; the function also gets the name of the part.
     Progress progress(nanobind::handle function, const std::string& part);
     OnWait on_wait(nanobind::handle function);
     std::function<void(const std::string&)> text(nanobind::handle function);
-    /// Each status is passed on, as a dict.
+    /// Every status is passed, as a dict.
     std::function<void(const FollowStatus&)> statuses(nanobind::handle function);
 
     /// Runs work() in another thread, without the GIL. Rethrows an exception of a callback or KeyboardInterrupt after
@@ -66,8 +66,8 @@ class Running {
 
     /// Throws in a child that was forked after its parent used glint.
     static void refuse_forked_child();
-    /// Throws KeyboardInterrupt after Ctrl-C, in Python's main thread. For waits in the calling thread, with or without the
-    /// GIL.
+    /// Throws KeyboardInterrupt after Ctrl-C, in Python's main thread. For waits in the calling thread, with or without
+    /// the GIL.
     static void check_signals();
 
   private:

@@ -1,8 +1,8 @@
-// The lock of a shared session, and what Python and the heartbeat want of it meanwhile.
+// The lock of a shared session, and how Python's objects and the heartbeat use it.
 //
-// The heartbeat's thread never waits for the GIL, nor for a thread that may: it only tries the lock. Nor does the
-// destruction of a Python object wait for the lock: Python's garbage collector runs in any thread, also in one that has
-// the lock of another session.
+// The heartbeat's thread never waits for the GIL, nor for a thread that may wait for the GIL: it only tries the lock.
+// The destruction of a Python object does not wait for the lock either, because Python's garbage collector runs in any
+// thread, even in one that has the lock of another session.
 // SPDX-License-Identifier: MIT
 #include "session.hpp"
 
@@ -19,8 +19,8 @@ namespace nb = nanobind;
 
 namespace {
 
-/// Whether this thread has the GIL. The stable ABI lacks PyGILState_Check; it is for Python 3.12 and later, where a thread's state is
-/// its own, and null without the GIL.
+/// Returns whether this thread has the GIL. The stable ABI, which is for Python 3.12 and later, lacks PyGILState_Check.
+/// In these versions, a thread's state is null without the GIL.
 bool has_gil() {
 #ifdef Py_LIMITED_API
     PyThreadState* const state = PyThreadState_Swap(nullptr);
@@ -35,8 +35,8 @@ bool has_gil() {
 
 SharedSession::SharedSession(const offload::SessionOptions& options) : session_(with_callbacks(options)) {}
 
-// The heartbeat may be about to close the GPU: it has the mutex then, and finds none to close after this. In a forked child
-// another thread's mutex may be locked for ever.
+// The heartbeat may be about to close the GPU: then it has the mutex, and finds no GPU to close later. In a forked
+// child, a mutex of another thread may be locked forever.
 SharedSession::~SharedSession() {
     if (::getpid() != owner_) return;
     std::optional<nb::gil_scoped_release> release;
@@ -78,7 +78,7 @@ void SharedSession::drop(std::shared_ptr<void> memory) {
     destroy_dropped();
 }
 
-// Whoever finds the mutex locked leaves the rest to the thread that has it, which looks once more after unlocking it.
+// If the mutex is locked, leaves the rest to the thread that holds it. That thread checks again after unlocking it.
 void SharedSession::destroy_dropped() {
     for (;;) {
         {

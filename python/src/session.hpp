@@ -24,8 +24,8 @@ class SharedSession {
     ~SharedSession();
 
     /// Calls act(session) without the GIL, while no other thread uses the session. Python code called by `act` may use
-    /// the session again. A thread that waits here never holds the GIL, and hears Ctrl-C. Afterwards the session's
-    /// warnings are issued as Python's.
+    /// the session again. A thread that waits here never holds the GIL, and reacts to Ctrl-C. Afterwards, issues the
+    /// session's warnings as Python warnings.
     template <class Act>
     auto with(const Act& act) {
         if constexpr (std::is_void_v<std::invoke_result_t<const Act&, offload::Session&>>) {
@@ -45,14 +45,14 @@ class SharedSession {
         }
     }
 
-    /// As with(), for a caller without the GIL: one that is in with() of another session.
+    /// As with(), for a caller without the GIL, as in with() of another session.
     template <class Act>
     auto locked(const Act& act) {
         const Use use(*this);
         return act(session_);
     }
 
-    /// While one lives the GPU is in use, though no thread may be in with(): others who wait do not get it.
+    /// While an object lives, the GPU is in use, even if no thread is in with(), and is not given to waiting processes.
     class GpuUse {
       public:
         explicit GpuUse(SharedSession& session) : session_(session) { ++session_.gpu_uses_; }
@@ -64,8 +64,8 @@ class SharedSession {
         SharedSession& session_;
     };
 
-    /// Destroys memory on the session's GPU while no other thread uses the session: now, or as soon as that one is done.
-    /// Does not wait.
+    /// Destroys memory on the session's GPU while no other thread uses the session: now, or when the other thread is
+    /// done. Does not wait.
     void drop(std::shared_ptr<void> memory);
 
   private:

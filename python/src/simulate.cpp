@@ -25,7 +25,7 @@ struct Simulated {
     Localizations truth;
 };
 
-/// Throws OptionError where the frames alone take more memory than there is.
+/// Throws OptionError if the frames alone need more memory than there is.
 void require_memory(const SimulateOptions& options) {
     const double bytes = 2.0 * options.width * options.height * double(options.frames);
     const auto available = double(memory_bytes("MemAvailable"));
@@ -36,7 +36,7 @@ void require_memory(const SimulateOptions& options) {
                         options.frames, options.width, options.height, bytes / 1e9, available / 1e9));
 }
 
-/// Simulates blocks of frames on all threads; the result does not depend on their number.
+/// Simulates blocks of frames on all threads. The result does not depend on the number of threads.
 Simulated make_movie(SimulateOptions options, const Camera& camera, int threads, const Progress& progress,
                      const StopFlag& stop) {
     options.stop = &stop;
@@ -126,7 +126,8 @@ void bind_simulate(nb::module_& m) {
     nb::enum_<Structure>(m, "Structure")
         .value("microtubules", Structure::microtubules)
         .value("rings", Structure::rings)
-        .value("random", Structure::random);
+        .value("random", Structure::random)
+        .value("beads", Structure::beads);
     nb::class_<SimulateOptions>(m, "SimulateOptions")
         .def(nb::init<>())
         .def_rw("structure", &SimulateOptions::structure)

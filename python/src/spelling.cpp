@@ -1,4 +1,4 @@
-// An argument for each option that a message may name.
+// The Python argument for each option that a message may name.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <nanobind/stl/string.h>
@@ -16,12 +16,13 @@ namespace glint::python {
 namespace {
 
 enum class Kind {
-    number,     ///< gain=0.5; what is no number is a text: gain="auto"
+    number,     ///< gain=0.5; a value that is no number is a text: gain="auto"
     text,       ///< backend="cpu"
     on,         ///< overwrite=True
     pair,       ///< frames=(0, 10)
     nm,         ///< a length: radius_nm=30
     attribute,  ///< of a table, a length in nm: locs.pixel_size_nm = 100
+    entry,      ///< of a dict: zernike={"coma_x": 0.3}
     sigma,      ///< sigma_nm=130 or sigma_px=1.3
     words,      ///< `value` with the message's value; `name` if the message has none
 };
@@ -30,7 +31,7 @@ struct Argument {
     Option option;
     std::string_view name;
     Kind kind = Kind::number;
-    std::string_view value = {};  ///< of Kind::words, with {} where the value goes
+    std::string_view value = {};  ///< of Kind::words, with {} for the value
 };
 
 constexpr Argument arguments[] = {
@@ -46,6 +47,7 @@ constexpr Argument arguments[] = {
     {Option::channel, "channel"},
     {Option::column, "columns"},
     {Option::concat, "as a list", Kind::words},
+    {Option::depth, "depth_nm", Kind::nm},
     {Option::doctor_calibrate, "glint.gpu.diagnose(calibrate=True)", Kind::words},
     {Option::doctor_guide, "`glint doctor --guide`", Kind::words},
     {Option::em_gain, "em_gain=", Kind::words, "em_gain={}"},
@@ -58,6 +60,7 @@ constexpr Argument arguments[] = {
     {Option::gain_unit, "gain_unit", Kind::text},
     {Option::gpu_memory, "gpu_memory"},
     {Option::gpu_timeout, "gpu_timeout"},
+    {Option::immersion_index, "immersion_index"},
     {Option::keep_defective, "keep_defective", Kind::on},
     {Option::keep_failed, "keep_failed", Kind::on},
     {Option::lease_gpus, "`glint lease --gpus`", Kind::words},
@@ -65,6 +68,7 @@ constexpr Argument arguments[] = {
     {Option::light, "light=", Kind::words},
     {Option::max_iterations, "max_iterations"},
     {Option::min_neighbors, "min_neighbors"},
+    {Option::na, "na"},
     {Option::neighbor_rounds, "neighbor_rounds"},
     {Option::offset, "offset"},
     {Option::overwrite, "overwrite", Kind::on},
@@ -72,6 +76,7 @@ constexpr Argument arguments[] = {
     {Option::position, "position"},
     {Option::preview, "glint.detect()", Kind::words, "glint.detect()"},
     {Option::psf, "psf", Kind::words, "psf=glint.{}"},
+    {Option::psf_channel, "channel"},
     {Option::psf_misfit, "psf_misfit"},
     {Option::psf_number, "a number of the PSF", Kind::words, "{}"},
     {Option::radius, "radius_nm", Kind::nm},
@@ -81,6 +86,7 @@ constexpr Argument arguments[] = {
     {Option::region, "a part of the frames", Kind::words, "movie[{}]"},
     {Option::resume, "resume", Kind::on},
     {Option::roi_size, "roi_size"},
+    {Option::sample_index, "sample_index"},
     {Option::sensor_roi, "sensor_roi", Kind::pair},
     {Option::sigma, "sigma_nm", Kind::sigma},
     {Option::table_pixel_size, "pixel_size_nm", Kind::nm},
@@ -88,11 +94,13 @@ constexpr Argument arguments[] = {
     {Option::threshold, "threshold"},
     {Option::tile, "tile_nm", Kind::nm},
     {Option::tolerance, "tolerance"},
+    {Option::wavelength, "wavelength_nm", Kind::nm},
     {Option::where, "glint.filter()", Kind::words, "glint.filter(locs, \"{}\")"},
     {Option::written_pixel_size, "locs.pixel_size_nm", Kind::attribute},
     {Option::z, "z"},
     {Option::z_range, "z_range_nm", Kind::pair},
     {Option::z_step, "z_step_nm", Kind::nm},
+    {Option::zernike, "zernike", Kind::entry},
     {Option::zoom, "zoom"},
 };
 static_assert(spells_all(arguments));
@@ -113,7 +121,7 @@ std::string length_text(std::string_view name, std::string_view value) {
     }
 }
 
-/// "0:10" and "X,Y"; an end that is left out is None.
+/// Converts "0:10" and "X,Y" to a pair. An end that is left out becomes None.
 std::string pair_text(std::string_view name, std::string_view value) {
     const std::size_t sign = value.find_first_of(":,");
     if (sign == value.npos) return fmt::format("{}={}", name, value);
@@ -125,6 +133,11 @@ std::string argument_of(Option option, std::string_view value) {
     const auto& [same, name, kind, pattern] = arguments[std::size_t(option)];
     if (kind == Kind::on) return fmt::format("{}=True", name);
     if (value.empty() || (kind == Kind::words && pattern.empty())) return std::string(name);
+    if (kind == Kind::entry && value.find('=') == value.npos) return fmt::format("{}={{\"{}\": 0.3}}", name, value);
+    if (kind == Kind::entry) {
+        const std::size_t sign = value.find('=');
+        return fmt::format("{}={{\"{}\": {}}}", name, value.substr(0, sign), value.substr(sign + 1));
+    }
     if (option == Option::column) {
         const std::size_t sign = std::min(value.find('='), value.size());
         return fmt::format("{}={{\"{}\": \"{}\"}}", name, value.substr(0, sign),

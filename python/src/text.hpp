@@ -1,4 +1,4 @@
-// std::string to and from Python's str, also where the bytes are no UTF-8, as those of a file's name may be.
+// Converts std::string to and from Python's str, even if the bytes are not UTF-8, as in names of files.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,8 +8,9 @@
 
 namespace nanobind::detail {
 
-/// In place of <nanobind/stl/string.h>, whose texts are UTF-8 or an error. From Python the bytes of os.fsencode(); to Python text for a person,
-/// with replacement characters, as in errors. Names that are opened again are std::filesystem::path.
+/// Replaces <nanobind/stl/string.h>, for which texts that are not UTF-8 are an error. From Python: the bytes of
+/// os.fsencode(). To Python: text to read, as in errors, with replacement characters. Names of files to open are
+/// std::filesystem::path.
 template <>
 struct type_caster<std::string> {
     NB_TYPE_CASTER(std::string, const_name("str"))

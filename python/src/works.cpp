@@ -44,7 +44,7 @@ offload::Work array_work(const std::string& name, const std::vector<std::vector<
                             : work_of<float>(name, shapes, expression, at);
 }
 
-/// Operations have static storage duration, because everything that refers to them may live as long as the process.
+/// Operations live as long as the process, because objects that refer to them may.
 const offload::Operation* own_operation(const std::string& name, const std::string& unit, double flops_power,
                                         double bytes_power, double rule_size) {
     struct Named {

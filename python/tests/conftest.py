@@ -1,4 +1,4 @@
-"""What the tests of the Python module share."""
+"""Shared by the tests of the Python module."""
 
 import contextlib
 import importlib.util
@@ -31,7 +31,7 @@ def session_on(device=None, **options):
 
 
 def python(program, **environment):
-    """A Python program in a process of its own, which must succeed: its standard output and standard error."""
+    """Runs a Python program in a separate process, which must succeed. Returns its standard output and error."""
     done = subprocess.run(
         [sys.executable, "-c", program], env=os.environ | environment, capture_output=True, text=True, timeout=300
     )
@@ -40,7 +40,7 @@ def python(program, **environment):
 
 
 def on_server(program, **variables):
-    """The same on a simulated server of its own, which variables SIMGPU_* set up."""
+    """The same on a new simulated server, which variables SIMGPU_* configure."""
     folder = os.environ["LD_LIBRARY_PATH"].split(":")[0]
     done = subprocess.run(
         [ROOT / "tests/simgpu/run", folder, sys.executable, "-c", program],
@@ -54,7 +54,7 @@ def on_server(program, **variables):
 
 
 def this_user():
-    """As errors name the user: by the password database, if that has a name; $USER and $LOGNAME may be anything."""
+    """Returns the user's name as in errors: from the password database if possible. $USER and $LOGNAME may differ."""
     try:
         return f"user {os.getuid()} ({pwd.getpwuid(os.getuid()).pw_name})"
     except KeyError:
@@ -105,14 +105,14 @@ def simulated(psf, camera):
 
 @pytest.fixture(scope="session")
 def counts(psf, camera):
-    """500 ROIs of 9x9 px as a camera counts them: uint16."""
+    """Returns 500 ROIs of 9x9 px as counts of a camera: uint16."""
     rois, _ = glint.simulate_rois(500, psf, camera, size=9, seed=2)
     return np.round(rois).astype(np.uint16)
 
 
 @pytest.fixture(scope="session")
 def judge():
-    """tests/judge/test_fit.py: the models and SciPy's fit of somebody else."""
+    """Returns the module tests/judge/test_fit.py, with its models and its fit by SciPy."""
     spec = importlib.util.spec_from_file_location("judge_test_fit", ROOT / "tests/judge/test_fit.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -136,7 +136,7 @@ def command():
 
 
 def same_table(a, b):
-    """Bit for bit."""
+    """Expects tables that are equal bit for bit."""
     assert a.columns.keys() == b.columns.keys()
     for name in a.columns:
         np.testing.assert_array_equal(a[name], b[name], err_msg=name)
@@ -144,7 +144,7 @@ def same_table(a, b):
 
 @contextlib.contextmanager
 def ctrl_c_after():
-    """A callback that has Ctrl-C sent, once, from another thread, as a terminal would, after its first call."""
+    """Returns a callback. After its first call, another thread sends Ctrl-C once, like a terminal."""
     called, left = threading.Event(), threading.Event()
 
     def send():

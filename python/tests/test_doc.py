@@ -1,4 +1,4 @@
-"""What is documented is true: the examples in docstrings, the types, the tutorial and the notebook."""
+"""Checks the documentation: examples in docstrings, types, the tutorial and the notebook."""
 
 import ast
 import doctest
@@ -40,7 +40,7 @@ def test_examples_in_docstrings(name, psf, camera, simulated):
 
 
 def public():
-    """(name, object) of what `import glint` offers."""
+    """Returns (name, object) of all public names of glint."""
     return [
         (name, value) for name, value in vars(glint).items() if not name.startswith("_") and not inspect.ismodule(value)
     ]
@@ -82,14 +82,14 @@ NUMBER = re.compile(r"(\d[\d,]*\.?\d*)")
 
 
 def parts(text):
-    """Words without their spacing, and numbers; times and devices are left out."""
+    """Returns words without their spacing, and numbers. Leaves out times and devices."""
     pieces = NUMBER.split(re.sub(r"[\d.e-]+ s on [^>]*", "TIME", text))
     words = [re.sub(r"\s+", "", piece) for piece in pieces[::2]]
     return words, np.array([float(piece.replace(",", "")) for piece in pieces[1::2]])
 
 
 def assert_alike(shown, expected):
-    """The same words, and numbers that other instruction sets change little."""
+    """Expects the same words, and nearly equal numbers, which other instruction sets may change slightly."""
     (words, numbers), (expected_words, expected_numbers) = parts(shown), parts(expected)
     assert words == expected_words
     np.testing.assert_allclose(numbers, expected_numbers, rtol=0.02)
@@ -111,7 +111,7 @@ def test_pages(page, simulated, tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize("notebook", sorted((ROOT / "examples").glob("*.ipynb")), ids=lambda path: path.name)
 def test_notebooks(notebook, tmp_path, monkeypatch):
-    """Their code cells, one after the other; what they show with matplotlib goes nowhere."""
+    """Runs their code cells in order. Figures of matplotlib are not shown."""
     import matplotlib
 
     matplotlib.use("agg")

@@ -1,4 +1,4 @@
-"""Files and tables: Picasso, h5py and tifffile judge what is written, and write what is read."""
+"""Files and tables: Picasso, h5py and tifffile read what glint writes, and write what glint reads."""
 
 import os
 import pickle

@@ -1,4 +1,4 @@
-"""What is easily got wrong at first is answered with what to do instead."""
+"""Common mistakes of new users raise errors that name the remedy."""
 
 import sys
 import warnings

@@ -1,4 +1,4 @@
-"""fit(): arrays of every kind, without a copy where that can be; SciPy judges the results."""
+"""fit(): arrays of every kind, without a copy where possible. SciPy is the reference for the results."""
 
 import math
 import pickle
@@ -111,7 +111,8 @@ def test_memory_does_not_grow_by_the_stack(tmp_path):
         import glint, numpy as np, resource, sys
         rois = np.full((300_000, 21, 21), 110, np.uint16)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        glint.fit(rois, glint.GaussianXYNB(sigma_px=1.3), glint.IdealCamera(100, 100, 0.5), backend="cpu", max_iterations=1)
+        psf, camera = glint.GaussianXYNB(sigma_px=1.3), glint.IdealCamera(100, 100, 0.5)
+        glint.fit(rois, psf, camera, backend="cpu", max_iterations=1)
         print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / rois.nbytes)"""
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert float(done.stdout) < 0.5

@@ -120,9 +120,12 @@ from glint import gpu, offload
 from scipy import fft, integrate, signal, special, stats
 
 a = np.random.default_rng(1).normal(size=(20, 30))
-functions = [lambda v: stats.zscore(v, axis=1), lambda v: stats.gmean(abs(v)), lambda v: stats.skew(v, axis=0), lambda v: stats.sem(v, axis=0),
-             lambda v: stats.moment(v, 3, axis=0), lambda v: special.logsumexp(v, axis=1), lambda v: special.softmax(v, axis=0),
-             lambda v: integrate.trapezoid(v, axis=1), fft.fftn, lambda v: fft.rfft(v, axis=0), lambda v: signal.hilbert(v, axis=0)]
+functions = [
+    lambda v: stats.zscore(v, axis=1), lambda v: stats.gmean(abs(v)), lambda v: stats.skew(v, axis=0),
+    lambda v: stats.sem(v, axis=0), lambda v: stats.moment(v, 3, axis=0), lambda v: special.logsumexp(v, axis=1),
+    lambda v: special.softmax(v, axis=0), lambda v: integrate.trapezoid(v, axis=1), fft.fftn,
+    lambda v: fft.rfft(v, axis=0), lambda v: signal.hilbert(v, axis=0),
+]
 
 def main():
     with offload.Session("gpu", gpu_memory="64MiB", gpu_timeout=60) as session:

@@ -59,9 +59,10 @@ import numpy as np
 from glint import gpu, offload
 warnings.simplefilter("error")
 a = np.ones((4, 4))
-calls = {"sum": lambda s: offload.sum(a, session=s), "matmul": lambda s: offload.matmul(a, a, session=s), "svd": lambda s: offload.svd(a, session=s),
-         "map": lambda s: offload.map(lambda x: 2 * x, a, session=s), "fft": lambda s: offload.fft(a, session=s),
-         "random": lambda s: offload.random.uniform(3, seed=1, session=s), "accelerate": lambda s: offload.accelerate(np.matmul, session=s)(a, a),
+calls = {"sum": lambda s: offload.sum(a, session=s), "matmul": lambda s: offload.matmul(a, a, session=s),
+         "svd": lambda s: offload.svd(a, session=s), "map": lambda s: offload.map(lambda x: 2 * x, a, session=s),
+         "fft": lambda s: offload.fft(a, session=s), "random": lambda s: offload.random.uniform(3, seed=1, session=s),
+         "accelerate": lambda s: offload.accelerate(np.matmul, session=s)(a, a),
          "pair": lambda s: offload.accelerate(lambda x: x, lambda x: x, session=s)(a)}
 def refused(session):
     for name, call in calls.items():
@@ -102,9 +103,10 @@ import numpy as np
 from glint import offload
 with offload.Session({backend!r}) as session:
     xp = session.xp
-    made = [xp.zeros((2,), device=session), xp.ones(2, device=session), xp.full(2, 3.0, device=session), xp.asarray([1.0, 2.0], device=session),
-            xp.arange(2, device=session), xp.linspace(0, 1, 2, device=session), xp.eye(2, device=session), xp.zeros_like(np.ones(2), device=session),
-            xp.empty(2, device=session), xp.fft.fftfreq(4, device=session), xp.fft.rfftfreq(4, device=session), xp.ones(2)]
+    made = [xp.zeros((2,), device=session), xp.ones(2, device=session), xp.full(2, 3.0, device=session),
+            xp.asarray([1.0, 2.0], device=session), xp.arange(2, device=session), xp.linspace(0, 1, 2, device=session),
+            xp.eye(2, device=session), xp.zeros_like(np.ones(2), device=session), xp.empty(2, device=session),
+            xp.fft.fftfreq(4, device=session), xp.fft.rfftfreq(4, device=session), xp.ones(2)]
 print(all(type(x) is np.ndarray for x in made), made[2], xp.zeros.__name__)
 """,
         GLINT_GPU_ENABLED="0",

@@ -449,7 +449,8 @@ def test_a_gpu_that_fails_in_a_fit_is_warned_of(call):
         + f"""
     {call}
     rois = np.random.default_rng(1).poisson(20, (3000, 7, 7)).astype(np.float32)
-    fits = [fit(rois, glint.GaussianXYNB(sigma_px=1.3), backend="auto", always_gpu=True, auto_timeout=1) for _ in range(2)]
+    psf = glint.GaussianXYNB(sigma_px=1.3)
+    fits = [fit(rois, psf, backend="auto", always_gpu=True, auto_timeout=1) for _ in range(2)]
     assert all(of.info.backend == "cpu" for of in fits) and fits[0].info.gpu_failed
 print(*[f"{{w.category.__name__}}: {{w.message}}" for w in caught], sep=" AND ")
 """,

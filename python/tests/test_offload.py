@@ -1,4 +1,4 @@
-"""Operations on arrays, on the CPU: NumPy and SciPy judge them."""
+"""Operations on arrays on the CPU, compared with NumPy and SciPy."""
 
 import os
 import threading
@@ -387,7 +387,7 @@ def test_numbers_of_numpys_keep_their_type():
 
 @pytest.mark.parametrize("nested", [False, True])
 def test_threads_of_an_accelerated_function_use_its_session(cpu, nested):
-    """A hang would be one for ever: in threads that do not keep the process."""
+    """A hang would last forever, so the test uses threads that do not keep the process alive."""
 
     def on_cpu(x):
         sums = [None, None]

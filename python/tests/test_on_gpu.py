@@ -1,7 +1,7 @@
-"""glint beside PyTorch and CuPy in one process, on a real GPU. Taking and giving back a share of it must not disturb
-them.
+"""glint beside PyTorch and CuPy in one process, on a real GPU. Leasing and releasing a share of the GPU must not
+disturb them.
 
-Run it by hand on a machine with a GPU, PyTorch and CuPy: `python -m pytest -v python/tests/test_on_gpu.py`.
+Run it manually on a machine with a GPU, PyTorch and CuPy: `python -m pytest -v python/tests/test_on_gpu.py`.
 """
 
 import gc

@@ -1,4 +1,4 @@
-"""Options and figures of a fit are declared in C++ and named again in Python, in docstrings and on the command line.
+"""Options and statistics of a fit are declared in C++, and named again in Python, docstrings and the command line.
 This holds them together: a field that one of these lacks, or gives another default, fails here."""
 
 import dataclasses
@@ -63,6 +63,7 @@ LOCALIZE = {
     "stop": (None, None),
     "estimated": (None, "--gain"),
     "starting_values": (None, "--camera-preset"),
+    "psf_file": (None, "--psf"),
 }
 SETTINGS = {
     "max_iterations",

@@ -51,11 +51,13 @@ def test_the_sdist_is_small_and_complete(sdist):
     assert sdist.stat().st_size < 5e6
 
 
-def batch_of_this_build():
-    """Files compiled alone are found in ccache. If this build compiled them in batches, only batches save time."""
+def settings_of_this_build():
+    """With the same settings and compiler names, ccache finds the files that this build has compiled."""
     cache = ROOT / "build/release/CMakeCache.txt"
-    found = re.search(r"^GLINT_UNITY_BATCH:STRING=(\d+)$", cache.read_text(), re.M) if cache.is_file() else None
-    return [f"-Ccmake.define.GLINT_UNITY_BATCH={found[1]}"] if found else []
+    text = cache.read_text() if cache.is_file() else ""
+    names = "GLINT_UNITY_BATCH|GLINT_WARNINGS_ARE_ERRORS|CMAKE_C(?:XX)?_COMPILER"
+    found = re.findall(rf"^({names}):\w+=(.+)$", text, re.M)
+    return [f"-Ccmake.define.{name}={value}" for name, value in found]
 
 
 def test_pip_installs_it(sdist, tmp_path):
@@ -83,7 +85,7 @@ def test_pip_installs_it(sdist, tmp_path):
         source,
         "-Cbuild-dir=build/release",
         "-Ccmake.define.GLINT_CUDA=OFF",
-        *batch_of_this_build(),
+        *settings_of_this_build(),
         env=environment,
     )
     (packages / "numpy.pth").write_text(str(pathlib.Path(numpy.__file__).parents[1]))
@@ -93,7 +95,8 @@ def test_pip_installs_it(sdist, tmp_path):
         import glint, importlib.metadata
         psf, camera = glint.GaussianXYNB(130), glint.IdealCamera(100, 0, 1)
         rois, _ = glint.simulate_rois(100, psf, camera)
-        print(glint.__file__, glint.__version__ == importlib.metadata.version("glint"), len(glint.fit(rois, psf, camera)))"""
+        same_version = glint.__version__ == importlib.metadata.version("glint")
+        print(glint.__file__, same_version, len(glint.fit(rois, psf, camera)))"""
     out = run(tmp_path / "venv/bin/python", "-c", script, env=environment, cwd=tmp_path).split()
     assert out[0].startswith(str(packages)) and out[1:] == ["True", "100"]
     shutil.rmtree(work)

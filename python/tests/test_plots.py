@@ -1,4 +1,4 @@
-"""glint.plots draws what it is given, into axes of the caller's or its own."""
+"""glint.plots draws its arguments into the caller's axes or into new ones."""
 
 import subprocess
 import sys

@@ -536,7 +536,14 @@ def test_30_a_benchmark_reports_speed_and_optimality_of_each_model_and_camera(co
     )
     assert {(row["model"], row["camera"]) for row in rows} == {
         (model, camera)
-        for model in ("GaussianXYNB", "GaussianXYNBS", "GaussianXYNBSXSY", "AstigmaticXYZNB")
+        for model in (
+            "GaussianXYNB",
+            "GaussianXYNBS",
+            "GaussianXYNBSXSY",
+            "AstigmaticXYZNB",
+            "SplineXYZNB",
+            "SplineXYNB",
+        )
         for camera in ("ideal", "sCMOS", "EMCCD")
     }
     for row in rows:
@@ -544,7 +551,7 @@ def test_30_a_benchmark_reports_speed_and_optimality_of_each_model_and_camera(co
         assert abs(row["std_over_crlb"]["x"] - 1) < 0.15  # 6 standard deviations of 1,000 fits
 
 
-# 31 is not judged: figures of a GPU.
+# 31 is not tested: it is the speed of a GPU.
 
 
 def test_32_few_fits_are_for_the_cpu(psf, camera, counts):

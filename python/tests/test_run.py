@@ -57,7 +57,7 @@ def test_does_nothing_twice(file, tmp_path):
     before, notices = steps(tmp_path / "cells"), []
     (result,) = run(file, tmp_path, notice=notices.append, render={"picture_pixel": "20nm"})
     after = steps(tmp_path / "cells")
-    assert result.status == "complete" and any("localize is finished already" in line for line in notices)
+    assert result.status == "complete" and any("localize is already finished" in line for line in notices)
     assert after["localize"] == before["localize"] and after["render"]["key"] != before["render"]["key"]
 
 
@@ -153,7 +153,7 @@ def test_an_exception_of_a_callback_stops_and_what_is_finished_stays(file, tmp_p
     assert "localize" in steps(tmp_path / "cells")
     notices = []
     run(file, tmp_path, notice=notices.append)
-    assert any("localize is finished already" in line for line in notices)
+    assert any("localize is already finished" in line for line in notices)
 
 
 @pytest.mark.parametrize("movies", [None, 5, "", [], ["a\0.tif"]])

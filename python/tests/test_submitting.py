@@ -1,4 +1,4 @@
-"""Jobs in the background, judged by the program's own list, and by what the commands do."""
+"""Background jobs: their entries in the program's list, and the effects of their commands."""
 
 import json
 import os
@@ -93,7 +93,7 @@ def test_errors_of_the_program_are_exceptions(tmp_path, monkeypatch):
     job = glint.submit(
         [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}; import glint; glint.jobs()[0].wait()"]
     ).wait()
-    assert job.state == "failed" and "OptionError: job 1 is the one that waits" in job.log()
+    assert job.state == "failed" and "OptionError: job 1 cannot wait for itself" in job.log()
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "elsewhere"))
     with pytest.raises(glint.InputError, match="there is no job 1"):
         job.wait()

@@ -1,4 +1,4 @@
-"""Type checkers accept correct programs, and refuse what is easily got wrong."""
+"""Type checkers accept correct programs, and refuse common mistakes."""
 
 import importlib.util
 import pathlib

@@ -1,17 +1,19 @@
-"""The array namespace of glint.gpu.DeviceArray: functions of arrays on a GPU, by the array API standard 2023.12.
+"""The array namespace of glint.gpu.DeviceArray: functions of arrays on a GPU, as in the array API standard 2023.12.
 
     >>> import glint.arrays as xp                               # or xp = array.__array_namespace__()
     >>> def standardized(x):
     ...     xp = x.__array_namespace__()
     ...     return (x - xp.mean(x, axis=0)) / xp.std(x, axis=0)
 
-Names, arguments and results are the standard's; types of results and special cases are NumPy's. Which functions compute
-on the GPU, and which copy to the host and let NumPy compute, is in docs/how-to/python_gpu.md, and `where_computed(name)` says
-it.
-Arrays lie on the GPU of a session: the default one (`glint.offload.default_session()`), which leases a GPU when the
-first array is made and keeps it until `glint.offload.close()`, or the one that is given as `device`. Without a GPU that
-can be used, making an array raises `glint.gpu.NoGpu`, which says why; `glint.gpu.is_available()` checks beforehand, and
-the functions of `glint.offload` take NumPy arrays and compute on the CPU then.
+Names, arguments and results follow the standard. Types of results and special cases are those of NumPy. Some functions
+compute on the GPU; the remaining functions copy to the host, where NumPy computes. `where_computed(name)` returns where
+a function computes, and docs/how-to/python_gpu.md lists all functions.
+
+Arrays are on the GPU of a session: the session given as `device`, or the default session
+(`glint.offload.default_session()`). The default session leases a GPU when the first array is created, and keeps it
+until `glint.offload.close()`. Without a GPU that can be used, creating an array raises `glint.gpu.NoGpu` with the
+reason. Use `glint.gpu.is_available()` to check beforehand. The functions of `glint.offload` accept NumPy arrays and
+then compute on the CPU.
 """
 
 # SPDX-License-Identifier: MIT

@@ -1,7 +1,7 @@
-"""How element-wise functions are computed on the GPU: operands are converted there to the type of computing, and
-broadcast; one kernel evaluates an expression; the result is converted to its own type.
+"""Computes element-wise functions on the GPU. Operands are converted there to the type of the computation, and
+broadcast. One kernel evaluates an expression. The result is converted to its own type.
 
-Types of computing are float32 (of float16 too), float64, and int64 (of booleans and all integers, modulo 2^64). Complex
+Computations use float32 (also for float16), float64, or int64 (for booleans and all integers, modulo 2^64). Complex
 numbers are computed by expressions of their real and imaginary parts.
 """
 
@@ -36,7 +36,7 @@ MOST_EXACT = 2**53  # integers up to this are exact as constants of an expressio
 
 
 def computed_in(dtype: DTypeLike) -> np.dtype:
-    """The real type that an array of `dtype` is computed in; of complex numbers that of the parts."""
+    """Returns the real type in which an array of `dtype` is computed; for complex numbers, that of the parts."""
     dtype = np.dtype(dtype)
     if dtype.kind in "bui":
         return np.dtype(np.int64)
@@ -48,7 +48,7 @@ def is_number(x: Any) -> bool:
 
 
 def resolve(ufunc: np.ufunc, operands: Any) -> Any:
-    """Types of the operands and of the result, as NumPy promotes them; Python's numbers adapt to arrays."""
+    """Returns the types of the operands and of the result, promoted as by NumPy. Python's numbers adapt to arrays."""
     kinds = [
         type(x)
         if isinstance(x, (int, float, complex)) and not isinstance(x, (bool, np.generic))
@@ -81,19 +81,19 @@ def rounded(name: str, x: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def handle_among(operands: Any) -> Any:
-    """The C++ session that computes with the operands."""
+    """Returns the C++ session that computes with the operands."""
     return handle_for(*operands)
 
 
 def there(x: Any, handle: Any) -> DeviceArray:
-    """Returns the operand as an array readable by the GPU of the C++ session `handle`; arrays on other GPUs
+    """Returns the operand as an array that the GPU of the C++ session `handle` can read. Arrays on other GPUs are
     unchanged.
     """
     return x if isinstance(x, DeviceArray) else uploaded(np.asarray(x), handle)
 
 
 def evaluate(function: Callable[..., Any], operands: Any, dtype: np.dtype[Any], result_dtype: DTypeLike) -> DeviceArray:
-    """An expression, or a function of inputs, of operands that are computed in `dtype`."""
+    """Evaluates an expression, or a function of inputs, on operands that are computed in `dtype`."""
     handle = handle_among(operands)
     constants = [is_number(x) and (dtype.kind == "f" or abs(int(x)) <= MOST_EXACT) for x in operands]
     arrays = [there(x, handle) for x, constant in zip(operands, constants) if not constant]
@@ -116,7 +116,8 @@ def evaluate(function: Callable[..., Any], operands: Any, dtype: np.dtype[Any], 
 
 
 def _flat(x, shape, dtype):
-    """Without gaps, of this type, in one dimension; one element stands for all."""
+    """Returns the array in one dimension, without gaps, in this type. One element becomes an array without
+    dimensions."""
     if x.size == 1:
         return view(contiguous(x, dtype), (), ())
     x = contiguous(broadcast(x, shape), dtype)
@@ -127,7 +128,7 @@ def _flat(x, shape, dtype):
 
 
 def parts_of(x: Any) -> Any:
-    """Views of the real and imaginary parts; 0 for the latter of a real operand."""
+    """Returns views of the real and imaginary parts; the imaginary part of a real operand is 0."""
     if is_number(x):
         return complex(x).real, complex(x).imag
     if x.dtype.kind != "c":
@@ -138,14 +139,15 @@ def parts_of(x: Any) -> Any:
 
 
 def parts_there(x: Any, handle: Any) -> Any:
-    """parts_of() an operand that may be an array on the host."""
+    """As parts_of(), for an operand that may be an array on the host."""
     return parts_of(x if is_number(x) else there(x, handle))
 
 
 def evaluate_parts(
     real: Callable[..., Any], imaginary: Callable[..., Any], operands: Any, result_dtype: DTypeLike
 ) -> DeviceArray:
-    """Two expressions of the parts of all operands: function(real of 1st, imaginary of 1st, real of 2nd, ...)."""
+    """Evaluates two expressions of the parts of all operands: function(real of 1st, imaginary of 1st, real of 2nd,
+    ...)."""
     handle, dtype = handle_among(operands), computed_in(result_dtype)
     parts = [part for x in operands for part in parts_there(x, handle)]
     re, im = (evaluate(function, parts, dtype, dtype) for function in (real, imaginary))

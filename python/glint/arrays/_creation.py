@@ -1,4 +1,4 @@
-"""Creation of arrays on a GPU. What NumPy makes on the host is copied there."""
+"""Creation of arrays on a GPU. Arrays that NumPy creates on the host are copied there."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def handle_for(device: Any) -> Any:
-    """The C++ session of a `device`: that of an array, None, a Session, or the ordinal of the default session's GPU."""
+    """Returns the C++ session of a `device`: an array's device, None, a Session, or the ordinal of the default GPU."""
     if isinstance(device, ArrayDevice):
         return device.handle
     if device is None or isinstance(device, Session):
@@ -48,9 +48,9 @@ def handle_for(device: Any) -> Any:
 def asarray(
     obj: Any, /, *, dtype: DTypeLike | None = None, device: Any = None, copy: bool | None = None
 ) -> DeviceArray:
-    """An array on the GPU of numbers, lists of them, a NumPy array, or an array of another library.
+    """Returns an array on the GPU from numbers, lists of numbers, a NumPy array, or an array of another library.
 
-    A DeviceArray of that type is returned without a copy unless `copy`; arrays on the same GPU are used without a copy.
+    A DeviceArray of the right type is returned itself unless `copy`. Arrays on the same GPU are used without a copy.
     """
     if isinstance(obj, DeviceArray) and device is None:
         array = obj
@@ -74,31 +74,31 @@ def asarray(
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> DeviceArray:
-    """An array of another library, without a copy if it is on the GPU already."""
+    """Converts the array of another library, without a copy if the array is on the GPU already."""
     array = to_device(x, session=device if isinstance(device, Session) else None)
     return copied(array) if copy else array
 
 
 def empty(shape: Shape, *, dtype: DTypeLike | None = None, device: Any = None) -> DeviceArray:
-    """Uninitialised; float64 unless `dtype` says otherwise."""
+    """Returns an uninitialised array, by default of float64."""
     shape = (shape,) if hasattr(shape, "__index__") else tuple(shape)
     return empty_there(handle_for(device), shape, dtype_of(np.float64 if dtype is None else dtype))
 
 
 def full(shape: Shape, fill_value: complex, *, dtype: DTypeLike | None = None, device: Any = None) -> DeviceArray:
-    """One value everywhere; of the type that NumPy gives the value."""
+    """Returns an array filled with one value, by default of the type that NumPy gives the value."""
     if dtype is None:
         dtype = fill_value.dtype if hasattr(fill_value, "dtype") else np.asarray(fill_value).dtype
     return _filled(empty(shape, dtype=dtype, device=device), fill_value)
 
 
 def zeros(shape: Shape, *, dtype: DTypeLike | None = None, device: Any = None) -> DeviceArray:
-    """Zeros; float64 unless `dtype` says otherwise."""
+    """Returns an array of zeros, by default of float64."""
     return full(shape, 0, dtype=np.float64 if dtype is None else dtype, device=device)
 
 
 def ones(shape: Shape, *, dtype: DTypeLike | None = None, device: Any = None) -> DeviceArray:
-    """Ones; float64 unless `dtype` says otherwise."""
+    """Returns an array of ones, by default of float64."""
     return full(shape, 1, dtype=np.float64 if dtype is None else dtype, device=device)
 
 
@@ -113,7 +113,7 @@ def _filled(array, value):
 
 
 def empty_like(x: DeviceArray, /, *, dtype: DTypeLike | None = None, device: Any = None) -> DeviceArray:
-    """Uninitialised, of the shape and type of `x`, on its GPU, or that of `on_device()`."""
+    """Returns an uninitialised array like `x`: same shape and type, on the GPU of `x` or of `on_device()`."""
     handle = handle_for_arrays(array_of("empty_like", x)) if device is None else handle_for(device)
     return empty_there(
         handle, x.shape, dtype_of(x.dtype if dtype is None else dtype), unified_with(x) if device is None else None
@@ -123,17 +123,17 @@ def empty_like(x: DeviceArray, /, *, dtype: DTypeLike | None = None, device: Any
 def full_like(
     x: DeviceArray, /, fill_value: complex, *, dtype: DTypeLike | None = None, device: Any = None
 ) -> DeviceArray:
-    """One value everywhere, of the shape and type of `x`, on its GPU, or that of `on_device()`."""
+    """Returns an array like `x` filled with one value: same shape and type, on the GPU of `x` or of `on_device()`."""
     return _filled(empty_like(x, dtype=dtype, device=device), fill_value)
 
 
 def zeros_like(x: DeviceArray, /, *, dtype: DTypeLike | None = None, device: Any = None) -> DeviceArray:
-    """Zeros of the shape and type of `x`, on its GPU, or that of `on_device()`."""
+    """Returns zeros like `x`: same shape and type, on the GPU of `x` or of `on_device()`."""
     return full_like(x, 0, dtype=dtype, device=device)
 
 
 def ones_like(x: DeviceArray, /, *, dtype: DTypeLike | None = None, device: Any = None) -> DeviceArray:
-    """Ones of the shape and type of `x`, on its GPU, or that of `on_device()`."""
+    """Returns ones like `x`: same shape and type, on the GPU of `x` or of `on_device()`."""
     return full_like(x, 1, dtype=dtype, device=device)
 
 
@@ -168,18 +168,18 @@ def eye(
 
 @on_host
 def tril(x: DeviceArray, /, *, k: int = 0) -> DeviceArray:
-    """The elements up to the k-th diagonal, zeros above. On the host."""
+    """Keeps the elements up to the k-th diagonal; zeros above. Computed on the host."""
     return np.tril(x, k)
 
 
 @on_host
 def triu(x: DeviceArray, /, *, k: int = 0) -> DeviceArray:
-    """The elements from the k-th diagonal on, zeros below. On the host."""
+    """Keeps the elements from the k-th diagonal on; zeros below. Computed on the host."""
     return np.triu(x, k)
 
 
 def meshgrid(*arrays: DeviceArray, indexing: str = "xy") -> list[DeviceArray]:
-    """As numpy.meshgrid: new arrays."""
+    """As numpy.meshgrid; returns new arrays."""
     if indexing not in ("xy", "ij"):
         raise OptionError(f"indexing={indexing!r}: give 'xy' or 'ij'")
     swap = indexing == "xy" and len(arrays) > 1

@@ -1,5 +1,5 @@
-"""Decompositions of matrices and linear systems: of floats on the GPU by cuSOLVER, a stack one matrix after the other;
-of complex numbers, and the less frequent ones, by NumPy on the host."""
+"""Decompositions of matrices and linear systems. cuSOLVER computes the common ones on the GPU for floats, one matrix of
+a stack after the other. NumPy computes all other functions, and complex matrices, on the host."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -48,14 +48,14 @@ def _host_qr(x, *, mode="reduced"):
 
 
 def _each(function, *arrays):
-    """Calls a function of C++ for each matrix of stacks; None stays None."""
+    """Calls a C++ function for each matrix of the stacks; None stays None."""
     first, handle = arrays[0], handle_among(arrays)
     for index in np.ndindex(first.shape[:-2]):
         function(handle, first.dtype.name, *(None if x is None else x[index]._core for x in arrays))
 
 
 def _floats(name, x, square=False):
-    """Matrices as float32 or float64, without gaps; None for those that go through the host."""
+    """Returns matrices as float32 or float64, without gaps; None if they must be computed on the host."""
     if array_of(name, x).ndim < 2 or (square and x.shape[-1] != x.shape[-2]):
         raise OptionError(f"{name}: an array of the shape {x.shape} is no {'square ' if square else ''}matrix")
     if x.dtype.kind in "bui":
@@ -67,7 +67,7 @@ def _floats(name, x, square=False):
 def svd(x: DeviceArray, /, *, full_matrices: bool = True) -> Any:
     """Singular value decompositions u diag(s) vh of matrices, or of stacks of them.
 
-    Of complex matrices on the host.
+    Complex matrices are computed on the host.
     """
     a = _floats("svd", x)
     if a is None or 0 in a.shape[-2:]:
@@ -85,7 +85,7 @@ def svd(x: DeviceArray, /, *, full_matrices: bool = True) -> Any:
 
 @else_on_host(_host_svdvals)
 def svdvals(x: DeviceArray, /) -> DeviceArray:
-    """Singular values, descending. Of complex matrices on the host."""
+    """Singular values in descending order. Complex matrices are computed on the host."""
     a = _floats("svdvals", x)
     if a is None:
         return through_host(functools.partial(np.linalg.svd, compute_uv=False), x)
@@ -96,8 +96,8 @@ def svdvals(x: DeviceArray, /) -> DeviceArray:
 
 @else_on_host(_host_eigh)
 def eigh(x: DeviceArray, /) -> Any:
-    """Eigenvalues, ascending, and vectors of symmetric or Hermitian matrices, of which the lower triangle is read. Of
-    complex ones on the host."""
+    """Eigenvalues in ascending order, and eigenvectors, of symmetric or Hermitian matrices. Reads only the lower
+    triangle. Complex matrices are computed on the host."""
     a = _floats("eigh", x, square=True)
     if a is None:
         return EighResult(*through_host(np.linalg.eigh, x))
@@ -108,7 +108,7 @@ def eigh(x: DeviceArray, /) -> Any:
 
 @else_on_host(np.linalg.eigvalsh)
 def eigvalsh(x: DeviceArray, /) -> DeviceArray:
-    """Eigenvalues of symmetric or Hermitian matrices, ascending. Of complex ones on the host."""
+    """Eigenvalues of symmetric or Hermitian matrices, in ascending order. Complex matrices are computed on the host."""
     a = _floats("eigvalsh", x, square=True)
     if a is None:
         return through_host(np.linalg.eigvalsh, x)
@@ -119,7 +119,7 @@ def eigvalsh(x: DeviceArray, /) -> DeviceArray:
 
 @else_on_host(_host_qr)
 def qr(x: DeviceArray, /, *, mode: str = "reduced") -> Any:
-    """QR decompositions. "complete" ones, and of complex matrices, on the host."""
+    """QR decompositions. Mode "complete" and complex matrices are computed on the host."""
     if mode not in ("reduced", "complete"):
         raise OptionError(f"qr: mode={mode!r}: give 'reduced' or 'complete'")
     a = _floats("qr", x)
@@ -136,7 +136,7 @@ def qr(x: DeviceArray, /, *, mode: str = "reduced") -> Any:
 
 @else_on_host(_solved)
 def solve(x1: DeviceArray, x2: DeviceArray, /) -> DeviceArray:
-    """Solutions of x1 @ x = x2, for a vector x2 or columns of it. Of complex numbers on the host.
+    """Solves x1 @ x = x2, where x2 is a vector or a matrix of columns. Complex numbers are computed on the host.
 
     Raises OptionError for a singular matrix.
     """
@@ -160,38 +160,38 @@ def solve(x1: DeviceArray, x2: DeviceArray, /) -> DeviceArray:
 
 @on_host
 def cholesky(x: DeviceArray, /, *, upper: bool = False) -> DeviceArray:
-    """The Cholesky factor. On the host."""
+    """The Cholesky factor. Computed on the host."""
     factor = np.linalg.cholesky(x)
     return np.conj(np.swapaxes(factor, -1, -2)) if upper else factor
 
 
 @on_host
 def det(x: DeviceArray, /) -> DeviceArray:
-    """Determinants. On the host."""
+    """Determinants. Computed on the host."""
     return np.linalg.det(x)
 
 
 @on_host
 def slogdet(x: DeviceArray, /) -> Any:
-    """Sign and logarithm of determinants. On the host."""
+    """Sign and logarithm of determinants. Computed on the host."""
     return SlogdetResult(*np.linalg.slogdet(x))
 
 
 @on_host
 def inv(x: DeviceArray, /) -> DeviceArray:
-    """Inverse matrices. On the host."""
+    """Inverse matrices. Computed on the host."""
     return np.linalg.inv(x)
 
 
 @on_host
 def pinv(x: DeviceArray, /, *, rtol: Any = None) -> DeviceArray:
-    """Pseudo-inverse matrices. On the host."""
+    """Pseudo-inverse matrices. Computed on the host."""
     return np.linalg.pinv(x, max(x.shape[-2:]) * np.finfo(x.dtype).eps if rtol is None else rtol)
 
 
 @on_host
 def matrix_rank(x: DeviceArray, /, *, rtol: Any = None) -> DeviceArray:
-    """Ranks of matrices. On the host."""
+    """Ranks of matrices. Computed on the host."""
     s = np.linalg.svd(x, compute_uv=False)
     rtol = max(x.shape[-2:]) * np.finfo(s.dtype).eps if rtol is None else np.asarray(rtol)[..., None]
     return np.count_nonzero(s > s.max(axis=-1, keepdims=True, initial=0) * rtol, axis=-1)

@@ -41,9 +41,10 @@ def dtype_of(dtype: DTypeLike) -> np.dtype:
 
 
 def astype(x: DeviceArray, dtype: DTypeLike, /, *, copy: builtins.bool = True, device: Any = None) -> DeviceArray:
-    """The elements as another type, converted on the GPU; the array itself for its own type with `copy=False`.
+    """Converts the elements to another type on the GPU. With `copy=False`, returns the array itself if it has that
+    type.
 
-    Floats are truncated to integers. Raises OptionError for complex numbers as real ones: take `real(x)`.
+    Floats are truncated to integers. Raises OptionError for a conversion from complex to real: use `real(x)`.
     """
     dtype = dtype_of(dtype)
     array_of("astype", x)
@@ -70,7 +71,7 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
 
 
 def broadcast_arrays(*arrays: DeviceArray) -> list[DeviceArray]:
-    """Views of the common shape."""
+    """Returns views of the arrays, broadcast to their common shape."""
     shape = broadcast_shapes(*(x.shape for x in arrays))
     return [broadcast(x, shape) for x in arrays]
 
@@ -80,7 +81,7 @@ def _type(x):
 
 
 def can_cast(from_: Any, to: Any, /) -> builtins.bool:
-    """Whether `from_` goes to `to` by the rules of promotion."""
+    """Whether the rules of promotion allow a conversion of `from_` to `to`."""
     return np.can_cast(_type(from_), to, "safe")
 
 
@@ -101,7 +102,8 @@ _KINDS = {
 
 
 def isdtype(dtype: DTypeLike, kind: Any) -> builtins.bool:
-    """Whether the type is of a kind ("bool", "integral", "real floating", "numeric", ...), or of one of several."""
+    """Whether the type is of a kind ("bool", "integral", "real floating", "numeric", ...), or of one of several
+    kinds."""
     if isinstance(kind, tuple):
         return any(isdtype(dtype, one) for one in kind)
     if isinstance(kind, str):
@@ -130,7 +132,7 @@ class iinfo_object:
 
 
 def finfo(type: Any, /) -> finfo_object:
-    """Limits of a floating-point type, or of that of an array; of a complex one, of its parts."""
+    """Limits of a floating-point type, or of an array's type. For a complex type, the limits of its parts."""
     info = np.finfo(_type(type))
     return finfo_object(
         info.bits, float(info.eps), float(info.max), float(info.min), float(info.smallest_normal), np.dtype(info.dtype)
@@ -138,6 +140,6 @@ def finfo(type: Any, /) -> finfo_object:
 
 
 def iinfo(type: Any, /) -> iinfo_object:
-    """Limits of an integer type, or of that of an array."""
+    """Limits of an integer type, or of an array's type."""
     info = np.iinfo(_type(type))
     return iinfo_object(info.bits, int(info.max), int(info.min), np.dtype(info.dtype))

@@ -35,7 +35,7 @@ def _floor_quotient(a, b):
     return choose(b == 0, a / b, choose(_infinite(b), of_infinity, np.rint((a - a % b) / b)))
 
 
-# Expressions by kind of type: "f" of floats, "i" of integers and booleans, whose values are 0 and 1.
+# Expressions by kind of type: "f" for floats, "i" for integers and booleans (0 and 1).
 _BOTH = {
     name: _steps(name)
     for name in (
@@ -103,7 +103,7 @@ _BOOLEANS = _WHOLE | {
     "bitwise_xor": lambda a, b: a != b,
     "invert": lambda x: x == 0,
 }
-# What does not depend on the sign of the int64 that a uint64 is computed in.
+# Functions that are correct for a uint64 although it is computed as an int64.
 _UNSIGNED = {
     name: _WHOLE[name]
     for name in (
@@ -128,7 +128,7 @@ _UNSIGNED = {
         "rint",
     )
 }
-# Real and imaginary part, of those of the operands.
+# Real and imaginary part of the result, from the parts of the operands.
 _COMPLEX = {
     "add": (lambda a, b, c, d: a + c, lambda a, b, c, d: b + d),
     "subtract": (lambda a, b, c, d: a - c, lambda a, b, c, d: b - d),
@@ -153,13 +153,13 @@ _COMPLEX = {
 
 
 def _scaled_exp(a, factor):
-    """exp(a) times a factor of at most 1, also where exp(a) alone overflows."""
+    """exp(a) times a factor of at most 1. Correct even if exp(a) alone overflows."""
     return choose(np.exp(a) < float("inf"), np.exp(a) * factor, np.exp(a / 2) * factor * np.exp(a / 2))
 
 
 def _quotient(a, b, c, d, real):
-    """By Smith's method, in NumPy's steps: without overflow where the result has none; by 0 each part by the
-    denominator's size.
+    """Divides complex numbers by Smith's method, in NumPy's steps. Overflows only if the result does. A division by 0
+    divides each part by the denominator's size.
     """
     wide = np.absolute(c) >= np.absolute(d)
     ratio = choose(wide, d / c, c / d)
@@ -190,8 +190,8 @@ _COMPARISONS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_
 
 
 def _beyond(ufunc, operands):
-    """The comparison of an array of integers with one that its type does not hold: the same everywhere; None for
-    others.
+    """Compares an array of integers with a number outside the range of its type: the result is the same everywhere.
+    None for other operands.
     """
     x = next((x for x in operands if type(x) is int), None)
     array = next(x for x in operands if isinstance(x, DeviceArray))
@@ -205,7 +205,7 @@ def _beyond(ufunc, operands):
 
 
 def apply(ufunc: np.ufunc, *operands: Any) -> DeviceArray:
-    """NumPy's function of arrays and numbers, of which one at least is on a GPU."""
+    """Computes NumPy's function of arrays and numbers, at least one of which is on a GPU."""
     name = ufunc.__name__
     for x in operands:
         if not isinstance(x, (DeviceArray, np.ndarray, np.generic, int, float, complex)):
@@ -217,7 +217,7 @@ def apply(ufunc: np.ufunc, *operands: Any) -> DeviceArray:
     of_operands, result = resolve(ufunc, operands)
     operands = [rounded(name, x, dtype) for x, dtype in zip(operands, of_operands)]
     dtype = of_operands[0]
-    if result == bool and dtype == bool:  # of mixed types NumPy compares truth values
+    if result == bool and dtype == bool:  # for mixed types, NumPy compares truth values
         operands = [copied(x, bool) if isinstance(x, DeviceArray) and x.dtype != bool else x for x in operands]
 
     def on_host():
@@ -342,7 +342,7 @@ __all__ = [
 
 
 def round(x: DeviceArray, /) -> DeviceArray:
-    """To the nearest integers, halves to even; of booleans float16."""
+    """Rounds to the nearest integers, halves to even. Booleans become float16."""
     if array_of("round", x).dtype.kind in "ui":
         return copied(x)
     if x.dtype == bool:
@@ -351,7 +351,7 @@ def round(x: DeviceArray, /) -> DeviceArray:
 
 
 def conj(x: DeviceArray, /) -> DeviceArray:
-    """The complex conjugate; of a real array, a copy, and of booleans int8."""
+    """The complex conjugate; for a real array, a copy. Booleans become int8."""
     return (
         apply(np.conjugate, x)
         if array_of("conj", x).dtype.kind == "c"
@@ -365,15 +365,16 @@ def real(x: DeviceArray, /) -> DeviceArray:
 
 
 def imag(x: DeviceArray, /) -> DeviceArray:
-    """A view of the imaginary parts; zeros for a real array."""
+    """Returns a view of the imaginary parts; zeros for a real array."""
     if array_of("imag", x).dtype.kind == "c":
         return parts_of(x)[1]
     return uploaded(np.zeros(x.shape, x.dtype), handle_among([x]), unified_with(x))
 
 
 def clip(x: DeviceArray, /, min: Operand | None = None, max: Operand | None = None) -> DeviceArray:
-    """Elements below `min` become `min`, those above `max` become `max`; of the type that NumPy gives. Shapes are
-    broadcast.
+    """Elements below `min` become `min`, elements above `max` become `max`.
+
+    The type is NumPy's. Shapes are broadcast.
     """
     result = array_of("clip", x)
     if min is not None:

@@ -1,4 +1,4 @@
-"""The element-wise functions of _elementwise.py that are made in a loop, as type checkers see them."""
+"""The element-wise functions that _elementwise.py creates in a loop, for type checkers."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Functions that NumPy computes on the host, of copies."""
+"""Functions that NumPy computes on the host, from copies of the arrays."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -15,11 +15,11 @@ from ..offload.full_gpu import or_on_host
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-ON_HOST: set[str] = set()  #: names of functions of which all calls go through the host
+ON_HOST: set[str] = set()  #: names of functions that always go through the host
 
 
 def handle_of(*arrays: DeviceArray) -> Any:
-    """The C++ session that computes with the first array on a GPU."""
+    """Returns the C++ session that computes with the first array on a GPU."""
     for array in arrays:
         if isinstance(array, DeviceArray):
             return handle_for(array)
@@ -29,14 +29,14 @@ def handle_of(*arrays: DeviceArray) -> Any:
 
 
 def array_of(name: str, x: Any) -> DeviceArray:
-    """`x`, which must be a DeviceArray."""
+    """Returns `x`. Raises OptionError unless it is a DeviceArray."""
     if not isinstance(x, DeviceArray):
         raise OptionError(f"{name}: a {type(x).__name__} is no DeviceArray: glint.arrays.asarray() makes one of it")
     return x
 
 
 def through_host(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """The result of a function of NumPy on the GPU of the first array; arrays in tuples and lists too."""
+    """Copies the result of a NumPy function to the GPU of the first array, including arrays in tuples and lists."""
     handle = handle_of(*arguments, *options.values())
     if handle is None:
         raise OptionError(
@@ -49,7 +49,7 @@ def through_host(function: Callable[..., Any], *arguments: Any, **options: Any) 
 
 
 def on_host(function: Function) -> Function:
-    """Declares a function of this namespace whose body computes with NumPy's arrays."""
+    """Declares a function of this namespace whose body computes with NumPy arrays."""
     ON_HOST.add(function.__name__)
 
     @functools.wraps(function)
@@ -60,8 +60,8 @@ def on_host(function: Function) -> Function:
 
 
 def else_on_host(numpy_function: Callable[..., Any]) -> Callable[[Function], Function]:
-    """Declares a function that NumPy computes on the host, of copies, if the GPU has no room for what it needs beside
-    its result.
+    """Declares a function with a fallback: if the GPU has no room for its work memory, NumPy computes on the host, from
+    copies.
 
     numpy_function: takes the same arguments."""
 

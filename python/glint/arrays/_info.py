@@ -1,4 +1,4 @@
-"""What the namespace has to say of itself."""
+"""Information about the namespace."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -15,13 +15,13 @@ from ._host import ON_HOST
 
 
 class __array_namespace_info__:
-    """Capabilities, devices and types, as the standard asks for them."""
+    """Returns capabilities, devices and types, as the standard requires."""
 
     def capabilities(self) -> dict[str, Any]:
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 16}
 
     def default_device(self) -> Any:
-        """The default session's GPU, which is opened."""
+        """Returns the default session's GPU. Opens it if necessary."""
         return default_session().open()
 
     def devices(self) -> list[Any]:
@@ -44,8 +44,8 @@ class __array_namespace_info__:
 
 
 def where_computed(name: str) -> str:
-    """ "gpu", or "host" for a function that always copies its arrays to the host for NumPy. Of some types others do,
-    too (docs/how-to/python_gpu.md).
+    """Returns "gpu", or "host" for a function that always copies its arrays to the host, where NumPy computes. For some
+    types, the functions of "gpu" do so, too (docs/how-to/python_gpu.md).
 
     >>> glint.arrays.where_computed("sum"), glint.arrays.where_computed("sort")
     ('gpu', 'host')

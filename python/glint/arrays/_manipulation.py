@@ -1,4 +1,4 @@
-"""Shapes: views where possible; what joins arrays writes them into a new one on the GPU."""
+"""Shapes: views where possible. Functions that join arrays write a new one on the GPU."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -28,7 +28,7 @@ def axis_of(name: str, axis: Any, ndim: int) -> int:
 
 
 def axes_of(name: str, axis: Any, ndim: int) -> tuple[int, ...]:
-    """All axes for None, else those that are given, from 0 on and without repetition."""
+    """Returns all axes for None, else the given axes, counted from 0. Raises OptionError for a repeated axis."""
     if axis is None:
         return tuple(range(ndim))
     axes = tuple(axis_of(name, a, ndim) for a in (axis if isinstance(axis, (tuple, list)) else (axis,)))
@@ -38,8 +38,8 @@ def axes_of(name: str, axis: Any, ndim: int) -> tuple[int, ...]:
 
 
 def reshape(x: DeviceArray, /, shape: Shape, *, copy: bool | None = None) -> DeviceArray:
-    """As numpy.reshape, in C order: a view of an array in C order, else a copy. `copy=False` raises where one is
-    needed.
+    """As numpy.reshape, in C order: a view of an array in C order, else a copy. With `copy=False`, raises an error if a
+    copy is needed.
     """
     return reshaped(array_of("reshape", x), shape, copy)
 
@@ -53,7 +53,7 @@ def permute_dims(x: DeviceArray, /, axes: Sequence[int]) -> DeviceArray:
 
 
 def moveaxis(x: DeviceArray, source: int | Sequence[int], destination: int | Sequence[int], /) -> DeviceArray:
-    """A view with axes elsewhere, as numpy.moveaxis."""
+    """A view with axes moved to other positions, as numpy.moveaxis."""
     from_, to = axes_of("moveaxis", source, x.ndim), axes_of("moveaxis", destination, x.ndim)
     if len(from_) != len(to):
         raise OptionError(f"moveaxis: {len(from_)} axes to {len(to)} places")
@@ -73,7 +73,7 @@ def expand_dims(x: DeviceArray, /, *, axis: int = 0) -> DeviceArray:
 
 
 def squeeze(x: DeviceArray, /, axis: Axes = None) -> DeviceArray:
-    """A view without the dimensions `axis`, which must be of one element; by default without all such."""
+    """A view without the dimensions `axis`, which must be of one element; by default, without all such dimensions."""
     axes = [k for k in range(x.ndim) if x.shape[k] == 1] if axis is None else axes_of("squeeze", axis, x.ndim)
     if wrong := [k for k in axes if x.shape[k] != 1]:
         raise OptionError(f"squeeze: axis {wrong[0]} of an array of the shape {x.shape} is not of one element")
@@ -82,13 +82,13 @@ def squeeze(x: DeviceArray, /, axis: Axes = None) -> DeviceArray:
 
 
 def flip(x: DeviceArray, /, *, axis: Axes = None) -> DeviceArray:
-    """A view with the elements along `axis` in reverse order; by default along all."""
+    """A view with the elements along `axis` in reverse order; by default, along all axes."""
     axes = axes_of("flip", axis, x.ndim)
     return x[tuple(slice(None, None, -1) if k in axes else slice(None) for k in range(x.ndim))]
 
 
 def concat(arrays: Sequence[DeviceArray], /, *, axis: int | None = 0) -> DeviceArray:
-    """Arrays one after the other along `axis`; flattened ones for None."""
+    """Joins arrays along an existing `axis`; for None, joins the flattened arrays."""
     arrays = list(arrays)
     if not arrays:
         raise OptionError("concat: give at least one array")
@@ -111,7 +111,7 @@ def concat(arrays: Sequence[DeviceArray], /, *, axis: int | None = 0) -> DeviceA
 
 
 def stack(arrays: Sequence[DeviceArray], /, *, axis: int = 0) -> DeviceArray:
-    """Arrays of one shape side by side, along a new axis."""
+    """Joins arrays of one shape along a new axis."""
     return concat([expand_dims(x, axis=axis) for x in arrays], axis=axis)
 
 
@@ -122,7 +122,7 @@ def unstack(x: DeviceArray, /, *, axis: int = 0) -> tuple[DeviceArray, ...]:
 
 
 def roll(x: DeviceArray, /, shift: int | Sequence[int], *, axis: Axes = None) -> DeviceArray:
-    """As numpy.roll: elements moved by `shift` along `axis`, the last ones to the front."""
+    """As numpy.roll: moves elements by `shift` along `axis`, and the last elements to the front."""
     if axis is None:
         return reshape(roll(reshape(x, (-1,)), shift, axis=0), x.shape)
     axes = axis if isinstance(axis, tuple) else (axis,)
@@ -149,7 +149,7 @@ def tile(x: DeviceArray, repetitions: int | Sequence[int], /) -> DeviceArray:
 
 
 def repeat(x: DeviceArray, repeats: int | DeviceArray, /, *, axis: int | None = None) -> DeviceArray:
-    """As numpy.repeat. Different numbers for different elements: on the host."""
+    """As numpy.repeat. Computed on the host if the numbers of repeats differ."""
     if axis is None:
         x, axis = reshape(x, (-1,)), 0
     if not hasattr(repeats, "__index__") or getattr(repeats, "ndim", 0):

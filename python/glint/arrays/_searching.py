@@ -1,4 +1,4 @@
-"""Choosing, searching, sorting and sets. All but where() and take() go through the host."""
+"""Choosing, searching, sorting and sets. All functions except where() and take() compute on the host."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -30,7 +30,7 @@ unique_inverse_result = collections.namedtuple("unique_inverse_result", "values 
 
 @else_on_host(np.where)
 def where(condition: Operand, x1: Operand, x2: Operand, /) -> DeviceArray:
-    """Elements of `x1` where the condition is not 0, else those of `x2`; shapes are broadcast."""
+    """Elements of `x1` where the condition is not 0, else elements of `x2`; shapes are broadcast."""
     if array_of("where", condition).dtype != bool:
         condition = apply(np.not_equal, condition, 0)
     dtype = result_type(x1, x2) if not (is_number(x1) and is_number(x2)) else np.result_type(x1, x2)
@@ -49,7 +49,7 @@ def where(condition: Operand, x1: Operand, x2: Operand, /) -> DeviceArray:
 def take(x: DeviceArray, indices: Operand, /, *, axis: int | None = None) -> DeviceArray:
     """The elements at `indices`, of any shape, along `axis`, as numpy.take.
 
-    Raises IndexError for one that there is not.
+    Raises IndexError for an index out of range.
     """
     if axis is None:
         if array_of("take", x).ndim != 1:
@@ -73,19 +73,19 @@ def take(x: DeviceArray, indices: Operand, /, *, axis: int | None = None) -> Dev
 
 @on_host
 def take_along_axis(x: DeviceArray, indices: Operand, /, *, axis: int = -1) -> DeviceArray:
-    """As numpy.take_along_axis. On the host."""
+    """As numpy.take_along_axis. Computed on the host."""
     return np.take_along_axis(x, indices, axis)
 
 
 @on_host
 def isin(x1: DeviceArray, x2: DeviceArray, /, *, invert: bool = False) -> DeviceArray:
-    """Whether each element of x1 is among those of x2. On the host."""
+    """Whether each element of x1 is among the elements of x2. Computed on the host."""
     return np.isin(x1, x2, invert=invert)
 
 
 @on_host
 def nonzero(x: DeviceArray, /) -> tuple[DeviceArray, ...]:
-    """Indices of elements that are not 0, an array for each dimension. On the host."""
+    """Indices of elements that are not 0, one array per dimension. Computed on the host."""
     if x.ndim == 0:
         raise OptionError("nonzero: an array without dimensions has no indices")
     return np.nonzero(x)
@@ -95,20 +95,20 @@ def nonzero(x: DeviceArray, /) -> tuple[DeviceArray, ...]:
 def searchsorted(
     x1: DeviceArray, x2: DeviceArray, /, *, side: str = "left", sorter: DeviceArray | None = None
 ) -> DeviceArray:
-    """Where elements `x2` belong in a sorted array `x1`. On the host."""
+    """Positions at which the elements of `x2` would be inserted into the sorted array `x1`. Computed on the host."""
     return np.searchsorted(x1, x2, side=side, sorter=sorter)
 
 
 @on_host
 def sort(x: DeviceArray, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> DeviceArray:
-    """Sorted along `axis`, NaN last. On the host."""
+    """Sorts along `axis`, NaN last. Computed on the host."""
     found = np.sort(x, axis=axis, stable=stable or None)
     return np.flip(found, axis=axis) if descending else found
 
 
 @on_host
 def argsort(x: DeviceArray, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> DeviceArray:
-    """Indices that sort along `axis`; equal elements stay in order if `stable`. On the host."""
+    """Indices that sort along `axis`; equal elements stay in order if `stable`. Computed on the host."""
     if not descending:
         return np.argsort(x, axis=axis, kind="stable")
     n = x.shape[axis] if x.ndim else 1
@@ -117,7 +117,7 @@ def argsort(x: DeviceArray, /, *, axis: int = -1, descending: bool = False, stab
 
 @on_host
 def unique_all(x: DeviceArray, /) -> Any:
-    """Different elements, sorted, with their first indices, the inverse and their number. On the host."""
+    """Distinct elements, sorted, with their first indices, the inverse and their counts. Computed on the host."""
     values, indices, inverse, counts = np.unique(
         x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
     )
@@ -126,18 +126,18 @@ def unique_all(x: DeviceArray, /) -> Any:
 
 @on_host
 def unique_counts(x: DeviceArray, /) -> Any:
-    """Different elements, sorted, and how often each occurs. On the host."""
+    """Distinct elements, sorted, and how often each occurs. Computed on the host."""
     return unique_counts_result(*np.unique(x, return_counts=True, equal_nan=False))
 
 
 @on_host
 def unique_inverse(x: DeviceArray, /) -> Any:
-    """Different elements, sorted, and for each element of `x` which it is. On the host."""
+    """Distinct elements, sorted, and for each element of `x` its index among them. Computed on the host."""
     values, inverse = np.unique(x, return_inverse=True, equal_nan=False)
     return unique_inverse_result(values, inverse.reshape(x.shape))
 
 
 @on_host
 def unique_values(x: DeviceArray, /) -> DeviceArray:
-    """Different elements, sorted. On the host."""
+    """Distinct elements, sorted. Computed on the host."""
     return np.unique(x, equal_nan=False)

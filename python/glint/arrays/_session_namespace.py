@@ -26,7 +26,7 @@ _CREATE = (
 
 
 class _Part:
-    """A module of functions; those that create arrays get `device`."""
+    """A module of functions. Functions that create arrays receive `device`."""
 
     def __init__(self, module: Any, session: Any) -> None:
         self._module, self._session = module, session
@@ -61,7 +61,7 @@ class SessionNamespace(_Part):
 
 
 class _NumPyPart:
-    """A module of NumPy; for functions that create arrays `device=session` is the host."""
+    """A module of NumPy. In functions that create arrays, `device=session` means the host."""
 
     def __init__(self, module: Any, session: Any) -> None:
         self._module, self._session = module, session

@@ -39,16 +39,16 @@ def _kept(shape, axes):
 
 
 def _reduced(kind, x, axis, keepdims, dtype):
-    """Along `axis`; computed in the type of computing, of the type `dtype`."""
+    """Reduces along `axis`. Computes in the type for computations; the result has the type `dtype`."""
     axes = axes_of(kind, axis, x.ndim)
     result = reduced(kind, x, axes, computed_in(x.dtype), handle_for(x))
     return contiguous(reshape(result, _kept(x.shape, axes)) if keepdims else result, np.dtype(dtype))
 
 
 def _of_parts(kind, x, axis, keepdims, dtype):
-    """Applied to the real and imaginary parts of a complex array."""
+    """Applies a reduction to the real and imaginary parts of a complex array."""
     re, im = (_reduced(kind, part, axis, keepdims, part.dtype) for part in parts_of(x))
-    if kind == "mean":  # numpy divides by n + 0j, so that the other part of what is not finite is NaN
+    if kind == "mean":  # NumPy divides by n + 0j: if one part is not finite, the other part becomes NaN
         re, im = re + 0.0 * im, im - 0.0 * re
     out = empty_there(re._core.session, re.shape, dtype, unified_with(re))
     for to, part in zip(parts_of(out), (re, im)):
@@ -78,7 +78,7 @@ def _total(kind, x, axis, dtype, keepdims):
 
 @else_on_host(np.sum)
 def sum(x: DeviceArray, /, *, axis: Axes = None, dtype: DTypeLike | None = None, keepdims: bool = False) -> DeviceArray:
-    """As numpy.sum: int64 or uint64 of integers, else of the array's type."""
+    """As numpy.sum. The result is int64 or uint64 for integers, else has the array's type."""
     return _total("sum", x, axis, dtype, keepdims)
 
 
@@ -86,7 +86,7 @@ def sum(x: DeviceArray, /, *, axis: Axes = None, dtype: DTypeLike | None = None,
 def prod(
     x: DeviceArray, /, *, axis: Axes = None, dtype: DTypeLike | None = None, keepdims: bool = False
 ) -> DeviceArray:
-    """As numpy.prod: int64 or uint64 of integers, else of the array's type. Of complex numbers on the host."""
+    """As numpy.prod. The result is int64 or uint64 for integers, else has the array's type. Complex: on the host."""
     return _total("product", x, axis, dtype, keepdims)
 
 
@@ -101,7 +101,7 @@ def _host_prod(x, **options):
 
 @else_on_host(np.mean)
 def mean(x: DeviceArray, /, *, axis: Axes = None, keepdims: bool = False) -> DeviceArray:
-    """As numpy.mean: float64 of integers, else of the array's type."""
+    """As numpy.mean. The result is float64 for integers, else has the array's type."""
     if array_of("mean", x).dtype.kind in "bui":
         x = astype(x, np.float64)
     return (_of_parts if x.dtype.kind == "c" else _reduced)("mean", x, axis, keepdims, x.dtype)
@@ -109,7 +109,7 @@ def mean(x: DeviceArray, /, *, axis: Axes = None, keepdims: bool = False) -> Dev
 
 @else_on_host(_host_var)
 def var(x: DeviceArray, /, *, axis: Axes = None, correction: float = 0.0, keepdims: bool = False) -> DeviceArray:
-    """The variance, of n elements the sum of squared distances from the mean divided by n - correction."""
+    """The variance of n elements: the sum of squared distances from the mean, divided by n - correction."""
     dtype = np.dtype(np.float64) if array_of("var", x).dtype.kind in "bui" else x.dtype
     real = np.dtype(f"float{dtype.itemsize * 4}") if dtype.kind == "c" else dtype
     axes = axes_of("var", axis, x.ndim)
@@ -142,25 +142,25 @@ def _on_host_extreme(x, function, axis, keepdims):
 
 @else_on_host(np.min)
 def min(x: DeviceArray, /, *, axis: Axes = None, keepdims: bool = False) -> DeviceArray:
-    """The least elements; NaN where one is. Of uint64 on the host."""
+    """The minimum; NaN if any element is NaN. uint64 is computed on the host."""
     return _extreme("minimum", np.min, x, axis, keepdims)
 
 
 @else_on_host(np.max)
 def max(x: DeviceArray, /, *, axis: Axes = None, keepdims: bool = False) -> DeviceArray:
-    """The greatest elements; NaN where one is. Of uint64 on the host."""
+    """The maximum; NaN if any element is NaN. uint64 is computed on the host."""
     return _extreme("maximum", np.max, x, axis, keepdims)
 
 
 @else_on_host(np.argmin)
 def argmin(x: DeviceArray, /, *, axis: int | None = None, keepdims: bool = False) -> DeviceArray:
-    """Positions of the first of the least elements, or of the first NaN; without an axis, in the flattened array."""
+    """Position of the first minimum, or of the first NaN; without an axis, in the flattened array."""
     return _extreme("argmin", np.argmin, x, axis, keepdims)
 
 
 @else_on_host(np.argmax)
 def argmax(x: DeviceArray, /, *, axis: int | None = None, keepdims: bool = False) -> DeviceArray:
-    """Positions of the first of the greatest elements, or of the first NaN; without an axis, in the flattened array."""
+    """Position of the first maximum, or of the first NaN; without an axis, in the flattened array."""
     return _extreme("argmax", np.argmax, x, axis, keepdims)
 
 
@@ -170,7 +170,7 @@ def _truth(x):
 
 @else_on_host(np.any)
 def any(x: DeviceArray, /, *, axis: Axes = None, keepdims: bool = False) -> DeviceArray:
-    """Whether an element is not 0."""
+    """Whether any element is not 0."""
     x = _truth(x)
     axes = axes_of("any", axis, x.ndim)
     return _or_of_nothing("maximum", False, x, axes, keepdims)
@@ -192,7 +192,7 @@ def _or_of_nothing(kind, value, x, axes, keepdims):
 
 @else_on_host(_host_count)
 def count_nonzero(x: DeviceArray, /, *, axis: Axes = None, keepdims: bool = False) -> DeviceArray:
-    """The number of elements that are not 0: int64."""
+    """The number of elements that are not 0, as int64."""
     return sum(_truth(x), axis=axis, keepdims=keepdims)
 
 
@@ -205,7 +205,8 @@ def diff(
     prepend: DeviceArray | None = None,
     append: DeviceArray | None = None,
 ) -> DeviceArray:
-    """Differences of neighbours along `axis`, n times; `prepend` and `append` are put before and behind first."""
+    """Differences of neighbours along `axis`, taken n times. `prepend` and `append` first extend the array at both
+    ends."""
     axis = axis_of("diff", axis, array_of("diff", x).ndim)
     x = concat([part for part in (prepend, x, append) if part is not None], axis=axis)
     before = (slice(None),) * axis
@@ -219,7 +220,7 @@ def diff(
 def cumulative_sum(
     x: DeviceArray, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False
 ) -> DeviceArray:
-    """Sums up to each element along `axis`. On the host."""
+    """Cumulative sums along `axis`. Computed on the host."""
     return _cumulative("cumulative_sum", np.cumsum, 0, x, axis, dtype, include_initial)
 
 
@@ -227,7 +228,7 @@ def cumulative_sum(
 def cumulative_prod(
     x: DeviceArray, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False
 ) -> DeviceArray:
-    """Products up to each element along `axis`. On the host."""
+    """Cumulative products along `axis`. Computed on the host."""
     return _cumulative("cumulative_prod", np.cumprod, 1, x, axis, dtype, include_initial)
 
 

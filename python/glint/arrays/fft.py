@@ -35,7 +35,7 @@ _NORMS = {"backward": "forward", "ortho": "ortho", "forward": "backward"}  # and
 
 
 def _by_numpy(function):
-    """A function of numpy.fft whose result has the precision of the array."""
+    """Declares a function of numpy.fft whose result has the precision of the array."""
 
     def transform(x, *, n=None, axis=-1, norm="backward"):
         found = function(x, n, axis, norm)
@@ -66,7 +66,7 @@ def _real_of(name, x):
 
 
 def _resized(x, n):
-    """Cut, or filled with zeros, to `n` elements along the last axis."""
+    """Cuts the last axis to `n` elements, or fills it with zeros."""
     if n == x.shape[-1]:
         return contiguous(x)
     if n < x.shape[-1]:
@@ -77,7 +77,7 @@ def _resized(x, n):
 
 
 def _along(name, x, n, axis, n_in, n_out, dtype, norm, back, call):
-    """A transform of `n` elements along an axis, from `n_in` to `n_out`; cuFFT's backward one divides by n."""
+    """Transforms `n` elements along an axis, from `n_in` to `n_out`. `call` divides backward transforms by n."""
     if norm not in _NORMS:
         raise OptionError(f"{name}: norm={norm!r}: give 'backward', 'ortho' or 'forward'")
     if n < 1:
@@ -104,7 +104,7 @@ def _fft(name, x, n, axis, norm, back):
 
 @else_on_host(_by_numpy(np.fft.fft))
 def fft(x: DeviceArray, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> DeviceArray:
-    """The transform along one axis; real arrays are taken as complex ones."""
+    """The transform along one axis; real arrays are converted to complex."""
     return _fft("fft", x, n, axis, norm, False)
 
 
@@ -137,7 +137,7 @@ def rfft(x: DeviceArray, /, *, n: int | None = None, axis: int = -1, norm: str =
 
 @else_on_host(_by_numpy(np.fft.irfft))
 def irfft(x: DeviceArray, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> DeviceArray:
-    """The inverse of rfft(): `n` real values along `axis`, by default 2 (m - 1) of m."""
+    """The inverse of rfft(): `n` real values along `axis`, by default 2 (m - 1) for m elements."""
     x = _complex_of("irfft", x)
     axis = axis_of("irfft", axis, x.ndim)
     n = 2 * (x.shape[axis] - 1) if n is None else n
@@ -157,7 +157,7 @@ def irfft(x: DeviceArray, /, *, n: int | None = None, axis: int = -1, norm: str 
 
 
 def _lengths(name, x, s, axes):
-    """Pairs of length and axis; lengths may be None."""
+    """Returns pairs of length and axis; lengths may be None."""
     if axes is None:
         axes = tuple(range(x.ndim)) if s is None else tuple(range(x.ndim - len(s), x.ndim))
     axes = axes_of(name, tuple(axes), x.ndim)
@@ -169,7 +169,7 @@ def _lengths(name, x, s, axes):
 def fftn(
     x: DeviceArray, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward"
 ) -> DeviceArray:
-    """The transform along several axes, one after the other; all by default, or the last len(s)."""
+    """The transform along several axes, one after the other; by default along all axes, or the last len(s)."""
     for n, axis in _lengths("fftn", x, s, axes):
         x = fft(x, n=n, axis=axis, norm=norm)
     return x
@@ -220,7 +220,7 @@ def ifft2(
 
 
 def hfft(x: DeviceArray, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> DeviceArray:
-    """The transform of a signal of Hermitian symmetry, of which the first half is given: real."""
+    """The transform of a Hermitian-symmetric signal, given by its first half. The result is real."""
     if norm not in _NORMS:
         raise OptionError(f"hfft: norm={norm!r}: give 'backward', 'ortho' or 'forward'")
     return irfft(conj(_complex_of("hfft", x)), n=n, axis=axis, norm=_NORMS[norm])
@@ -244,7 +244,7 @@ def rfftfreq(n: int, /, *, d: float = 1.0, dtype: DTypeLike | None = None, devic
 
 
 def fftshift(x: DeviceArray, /, *, axes: Axes = None) -> DeviceArray:
-    """The frequency 0 in the middle."""
+    """Moves the frequency 0 to the middle."""
     axes = axes_of("fftshift", axes, x.ndim)
     return roll(x, tuple(x.shape[k] // 2 for k in axes), axis=axes)
 

@@ -1,4 +1,4 @@
-"""Linear algebra: products and norms, on the GPU; decompositions."""
+"""Linear algebra: products and norms on the GPU, and decompositions."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..offload.device_arrays import broadcast, contiguous, copied, copy_to, empt
 from ._compute import computed_in, handle_among, parts_of, there
 from ._dtypes import astype, result_type
 
-# Some are only names of this module.
+# Some names are only re-exported by this module.
 from ._decompositions import (  # noqa: F401
     cholesky,
     det,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @else_on_host(np.matmul)
 def matmul(x1: Operand, x2: Operand, /) -> DeviceArray:
-    """As numpy.matmul, stacks and vectors too. Of integers by NumPy on the host, where they stay exact."""
+    """As numpy.matmul, also for stacks and vectors. NumPy multiplies integers on the host, where they stay exact."""
     handle = handle_among((x1, x2))
     x1, x2 = there(x1, handle), there(x2, handle)
     if 0 in (x1.ndim, x2.ndim):
@@ -84,7 +84,7 @@ def _product(a, b, dtype):
 
 
 def _complex_product(a, b, dtype):
-    """By the four products of the parts."""
+    """Computes a complex product from the four products of the parts."""
     real = np.dtype(f"float{dtype.itemsize * 4}")
     (a_re, a_im), (b_re, b_im) = (
         (astype(x, real), None) if x.dtype.kind != "c" else tuple(contiguous(part, real) for part in parts_of(x))
@@ -117,7 +117,7 @@ def outer(x1: DeviceArray, x2: DeviceArray, /) -> DeviceArray:
 
 
 def tensordot(x1: DeviceArray, x2: DeviceArray, /, *, axes: Any = 2) -> DeviceArray:
-    """As numpy.tensordot: sums of products over `axes`, a number of them or two lists."""
+    """As numpy.tensordot: sums of products over `axes`, which is a number of axes or two lists."""
     if hasattr(axes, "__index__"):
         of_1, of_2 = list(range(x1.ndim - axes, x1.ndim)), list(range(axes))
     else:
@@ -145,14 +145,14 @@ def vecdot(x1: DeviceArray, x2: DeviceArray, /, *, axis: int = -1) -> DeviceArra
 
 @on_host
 def cross(x1: DeviceArray, x2: DeviceArray, /, *, axis: int = -1) -> DeviceArray:
-    """Vector products of three-dimensional vectors. On the host."""
+    """Cross products of three-dimensional vectors. Computed on the host."""
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
         raise OptionError(f"cross: {x1.shape[axis]} and {x2.shape[axis]} elements along axis {axis}: give 3")
     return np.cross(x1, x2, axis=axis)
 
 
 def matrix_power(x: DeviceArray, n: int, /) -> DeviceArray:
-    """The matrix multiplied with itself, n times; of its inverse for n < 0."""
+    """The n-th power of a matrix; for n < 0, a power of its inverse."""
     if n < 0:
         return matrix_power(inv(x), -n)
     if n == 0:
@@ -182,7 +182,7 @@ def trace(x: DeviceArray, /, *, offset: int = 0, dtype: DTypeLike | None = None)
 
 
 def vector_norm(x: DeviceArray, /, *, axis: Axes = None, keepdims: bool = False, ord: Any = 2) -> DeviceArray:
-    """As numpy.linalg.norm of vectors along `axis`, of the flattened array without one."""
+    """As numpy.linalg.norm for vectors along `axis`; without an axis, for the flattened array."""
     x = apply(np.absolute, array_of("vector_norm", x))
     x = x if x.dtype.kind == "f" else astype(x, np.float64)
     options = {"axis": axis, "keepdims": keepdims}
@@ -200,7 +200,7 @@ def vector_norm(x: DeviceArray, /, *, axis: Axes = None, keepdims: bool = False,
 
 
 def matrix_norm(x: DeviceArray, /, *, keepdims: bool = False, ord: Any = "fro") -> DeviceArray:
-    """As numpy.linalg.norm of matrices, the last two dimensions."""
+    """As numpy.linalg.norm for matrices in the last two dimensions."""
     if ord == "fro":
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     if ord in (1, -1, math.inf, -math.inf):

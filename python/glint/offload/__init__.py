@@ -9,8 +9,7 @@
 
 Operations accept NumPy arrays (also strided views), glint.gpu.DeviceArray, and arrays that support DLPack (PyTorch,
 CuPy). A GPU is leased when the first operation runs on it, and released by `close()`, or at the end of the process.
-Functions of other
-libraries are never replaced: `accelerate(np.matmul)` returns a new function.
+Functions of other libraries are never replaced: `accelerate(np.matmul)` returns a new function.
 """
 
 # SPDX-License-Identifier: MIT

@@ -1,4 +1,4 @@
-"""The operators of DeviceArray, which array_operators.py makes in pairs, as type checkers see them."""
+"""The operators of DeviceArray for type checkers. array_operators.py creates them in pairs."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -11,7 +11,7 @@ from .device_arrays import DeviceArray
 
 
 class OperatorTypes(ArrayMethods):
-    """Each operator takes a DeviceArray, a NumPy array or a number."""
+    """Each operator accepts a DeviceArray, a NumPy array or a number."""
 
     __hash__: ClassVar[None]  # type: ignore[assignment]
 

@@ -23,8 +23,8 @@ from .sessions import Session, session_or_default
 
 @dataclasses.dataclass(frozen=True)
 class NumPyItself:
-    """Stands for a Decision if NumPy itself is called ("numpy"), or a function that has no version for the GPU
-    ("cpu").
+    """Replaces a Decision if there is nothing to decide: NumPy itself is called ("numpy"), or the function has no GPU
+    version ("cpu").
     """
 
     reason: str
@@ -37,8 +37,8 @@ class NumPyItself:
 class Accelerated:
     """The result of `accelerate()`: call it like the original function.
 
-    `explain(*arguments)` returns where that call would run and why; `decide(*arguments)` is the same, but faster and
-    without the size at which the choice changes. Neither runs the function.
+    `explain(*arguments)` returns where a call would run, and why. `decide(*arguments)` is faster, but omits the size at
+    which the choice changes. Neither runs the function.
     """
 
     def __init__(self, function: Any, pair: _Pair, session: Any) -> None:
@@ -47,7 +47,7 @@ class Accelerated:
         self._plan = plan_of(function, pair.plan_on_cpu) if pair.on_gpu is None else pair.plan
 
     def __get__(self, instance: Any, owner: Any = None) -> Accelerated:
-        """Makes methods of functions, as Python's own functions do: that of the instance."""
+        """Binds the function to an instance, as Python's own functions do, so that it can be a method."""
         get = getattr(type(self._function), "__get__", None)
         bound = self._function if get is None else get(self._function, instance, owner)
         return self if bound is self._function else Accelerated(bound, self._pair.bound_to(bound), self._session)
@@ -98,20 +98,21 @@ def accelerate(
     With one function: NumPy's matmul, dot, fft.fft, ifft, fft2, ifft2, rfft, irfft, linalg.svd, solve, eigh, eigvalsh,
     qr, sum, prod, mean, std, var, min, max, argmin, argmax (with axes) and arithmetic ufuncs; or an Expression, or a
     function that returns one. Signatures and results are NumPy's, also for DeviceArrays. Calls that glint does not
-    support (other dtypes than float32 and float64, `where=`, ...) are passed to NumPy; `.explain(...)` says so. Any
-    other function, as np.linalg.inv or np.sort, runs on the CPU and is measured there, with arrays on a
-    GPU copied to the host: give `on_gpu` to have a choice. Transforms of float32 are complex64, as from NumPy 2 on;
-    ufuncs give no warnings.
+    support (dtypes other than float32 and float64, `where=`, ...) are passed to NumPy, which `.explain(...)` reports.
+    Any other function, such as np.linalg.inv or np.sort, runs on the CPU and is measured there; arrays on a GPU are
+    copied to the host. Give `on_gpu` to have a choice. Transforms of float32 are complex64, as in NumPy 2; ufuncs give
+    no warnings.
 
-    With two functions: `function` for the CPU and `on_gpu`, which compute the same from the same arguments, on_gpu with
-    CuPy, PyTorch or any other library. It runs while the session leases a GPU. If it runs out of memory, the CPU is
-    used. Both may use the session, in threads of their own, too.
+    With two functions: `function` for the CPU and `on_gpu`, which must compute the same from the same arguments.
+    `on_gpu` may use CuPy, PyTorch or any other library. It runs while the session leases a GPU. If it runs out of
+    memory, the CPU is used. Both functions may use the session, also in threads that they start.
         operation: the name under which run times are stored; by default the function's.
-        size_of: its size from the arguments, in `unit`; by default the number of elements of all arrays.
-        flops_power, bytes_power: exponents of the size in the number of operations and bytes.
-        rule_size: as long as nothing has been measured, larger sizes use the GPU; 0: decided by bytes.
-        work: flops and bytes as a function of the arguments, e.g. {"flops": 1e9, "bytes": 1e6, "bytes_to_gpu": 1e6,
-            "bytes_from_gpu": 8}; by default from the array arguments.
+        size_of: returns the size of a call, in `unit`, from its arguments; by default the number of elements of all
+            arrays.
+        flops_power, bytes_power: operations and bytes grow as the size to these powers.
+        rule_size: until something is measured, larger sizes use the GPU; 0: the number of bytes decides.
+        work: a function that returns flops and bytes from the arguments, e.g. {"flops": 1e9, "bytes": 1e6,
+            "bytes_to_gpu": 1e6, "bytes_from_gpu": 8}; by default from the array arguments.
 
     >>> matmul = glint.offload.accelerate(np.matmul)
     >>> matmul(np.eye(2), np.ones((2, 2)))
@@ -157,7 +158,7 @@ class _Pair:
         return Plan(lambda: self._work_of(arguments, options), lambda session: self._run(session, arguments, options))
 
     def plan_on_cpu(self, *arguments: Any, **options: Any) -> Any:
-        """The plan of a function without a version for the GPU."""
+        """The plan of a function without a GPU version."""
         return Plan(
             lambda: self._work_of(arguments, options),
             lambda session: self._run_on_cpu(session, arguments, options),
@@ -234,4 +235,4 @@ class _Pair:
                 raise failed[0]
             return done[0]
         finally:
-            failed.clear()  # the error's traceback has the frames that refer to it
+            failed.clear()  # the error's traceback refers to the frames, which refer to it

@@ -1,5 +1,5 @@
-"""Methods of DeviceArray with NumPy's arguments, so that NumPy's functions that call them take it, as np.sum(x,
-axis=0).
+"""Methods of DeviceArray with NumPy's arguments. NumPy functions that call a method, such as np.sum(x, axis=0), thus
+accept a DeviceArray.
 """
 
 # SPDX-License-Identifier: MIT
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .device_arrays import DeviceArray
 
 
-_none = np._NoValue  # for initial=, of which None is a value
+_none = np._NoValue  # default of initial=, for which None is a valid value
 
 
 def _functions():
@@ -26,7 +26,7 @@ def _functions():
 
 
 def _put(result, out):
-    """The result, or `out` after it was written there, converted."""
+    """Returns the result; with `out`, writes the converted result there and returns `out`."""
     if out is None:
         return result
     if out.shape != result.shape:
@@ -36,7 +36,8 @@ def _put(result, out):
 
 
 def _numpys(function, operands, out, options):
-    """The result of NumPy on the host, on the GPU; `out`, which may hold what `where=` leaves, is written."""
+    """Computes on the host with NumPy, and copies the result to the GPU or into `out`, whose old values `where=` may
+    keep."""
     from ..arrays._host import through_host
     from .device_arrays import DeviceArray, to_host, write
 
@@ -60,11 +61,11 @@ def _numpys(function, operands, out, options):
 
 
 class ArrayMethods:
-    """What is computed here, and where, is in docs/how-to/python_gpu.md."""
+    """Methods of DeviceArray; docs/how-to/python_gpu.md lists where each method computes."""
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, out: Any = None, **options: Any) -> Any:
-        """NumPy's element-wise functions of these arrays: those of `glint.arrays`; with other options, and reductions
-        of functions, by NumPy on the host."""
+        """Computes NumPy's element-wise functions by those of `glint.arrays`. Calls with options, and methods such as
+        `np.add.reduce`, are computed by NumPy on the host."""
         if ufunc is np.divmod and method == "__call__" and not options and not out:
             return self.__array_ufunc__(np.floor_divide, method, *operands), self.__array_ufunc__(
                 np.remainder, method, *operands
@@ -162,7 +163,7 @@ class ArrayMethods:
     def min(
         self, axis: Axes = None, out: Any = None, keepdims: bool = False, initial: Any = _none, where: Any = True
     ) -> DeviceArray:
-        """The least element, or those along `axis`; NaN where one is."""
+        """The minimum of all elements, or minima along `axis`; NaN if any element is NaN."""
         if where is not True or initial is not _none:
             return self._by_numpy(np.min, out, where=where, axis=axis, keepdims=keepdims, initial=initial)
         return _put(_functions().min(self, axis=axis, keepdims=keepdims), out)
@@ -170,21 +171,21 @@ class ArrayMethods:
     def max(
         self, axis: Axes = None, out: Any = None, keepdims: bool = False, initial: Any = _none, where: Any = True
     ) -> DeviceArray:
-        """The greatest element, or those along `axis`; NaN where one is."""
+        """The maximum of all elements, or maxima along `axis`; NaN if any element is NaN."""
         if where is not True or initial is not _none:
             return self._by_numpy(np.max, out, where=where, axis=axis, keepdims=keepdims, initial=initial)
         return _put(_functions().max(self, axis=axis, keepdims=keepdims), out)
 
     def argmin(self, axis: int | None = None, out: Any = None, keepdims: bool = False) -> DeviceArray:
-        """The position of the first of the least elements, in the flattened array or along `axis`."""
+        """The position of the first minimum, in the flattened array or along `axis`."""
         return _put(_functions().argmin(self, axis=axis, keepdims=keepdims), out)
 
     def argmax(self, axis: int | None = None, out: Any = None, keepdims: bool = False) -> DeviceArray:
-        """The position of the first of the greatest elements, in the flattened array or along `axis`."""
+        """The position of the first maximum, in the flattened array or along `axis`."""
         return _put(_functions().argmax(self, axis=axis, keepdims=keepdims), out)
 
     def any(self, axis: Axes = None, out: Any = None, keepdims: bool = False, where: Any = True) -> DeviceArray:
-        """Whether an element is not 0."""
+        """Whether any element is not 0."""
         if where is not True:
             return self._by_numpy(np.any, out, where=where, axis=axis, keepdims=keepdims)
         return _put(_functions().any(self, axis=axis, keepdims=keepdims), out)
@@ -196,23 +197,23 @@ class ArrayMethods:
         return _put(_functions().all(self, axis=axis, keepdims=keepdims), out)
 
     def cumsum(self, axis: int | None = None, dtype: DTypeLike | None = None, out: Any = None) -> DeviceArray:
-        """Sums up to each element, by NumPy on the host."""
+        """Cumulative sums, by NumPy on the host."""
         x, axis = (self.reshape(-1), 0) if axis is None else (self, axis)
         return _put(_functions().cumulative_sum(x, axis=axis, dtype=dtype), out)
 
     def cumprod(self, axis: int | None = None, dtype: DTypeLike | None = None, out: Any = None) -> DeviceArray:
-        """Products up to each element, by NumPy on the host."""
+        """Cumulative products, by NumPy on the host."""
         x, axis = (self.reshape(-1), 0) if axis is None else (self, axis)
         return _put(_functions().cumulative_prod(x, axis=axis, dtype=dtype), out)
 
     # ---- Element by element
 
     def clip(self, min: Operand | None = None, max: Operand | None = None, out: Any = None) -> DeviceArray:
-        """Elements within `min` and `max`."""
+        """Limits elements to the range from `min` to `max`."""
         return _put(_functions().clip(self, min, max), out)
 
     def round(self, decimals: int = 0, out: Any = None) -> DeviceArray:
-        """To the nearest multiple of 10 ** -decimals, halves to even; with decimals by NumPy on the host."""
+        """Rounds to the nearest multiple of 10 ** -decimals, halves to even. With decimals, by NumPy on the host."""
         if decimals == 0:
             return _put(_functions().round(self), out)
         from ..arrays._host import through_host
@@ -226,7 +227,7 @@ class ArrayMethods:
     conjugate = conj
 
     def astype(self, dtype: DTypeLike, *, copy: bool = True) -> DeviceArray:
-        """The elements as another type, converted on the GPU."""
+        """Converts the elements to another type, on the GPU."""
         return _functions().astype(self, dtype, copy=copy)
 
     def fill(self, value: Any) -> None:
@@ -277,11 +278,11 @@ class ArrayMethods:
         return _functions().squeeze(self, axis)
 
     def ravel(self, order: str = "C") -> DeviceArray:
-        """One dimension: a view of an array in C order, else a copy."""
+        """Flattens to one dimension: a view of an array in C order, else a copy."""
         return self.reshape(-1, order=order)
 
     def flatten(self, order: str = "C") -> DeviceArray:
-        """A copy of one dimension."""
+        """A flattened copy."""
         return self.reshape(-1, order=order, copy=True)
 
     def repeat(self, repeats: Any, axis: int | None = None) -> DeviceArray:
@@ -289,8 +290,8 @@ class ArrayMethods:
         return _functions().repeat(self, repeats, axis=axis)
 
     def copy(self) -> DeviceArray:
-        """A new array in C order, within `on_device()` on that GPU: directly if the GPUs reach each other, otherwise
-        through the host."""
+        """A new array in C order. Within `on_device()`, a copy on that GPU: directly if the GPUs have peer access,
+        otherwise through the host."""
         from .device_arrays import copy, empty_there, handle_for, unified_with
 
         return copy(empty_there(handle_for(self), self.shape, self.dtype, unified_with(self)), self)

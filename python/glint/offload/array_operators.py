@@ -1,4 +1,4 @@
-"""Operators and indices of DeviceArray, NumPy's. What they call is in glint/arrays/."""
+"""NumPy's operators and indices for DeviceArray. They call functions of glint/arrays/."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -90,9 +90,9 @@ def _one(name):
 
 
 class ArrayOperators(OperatorTypes):
-    """What DeviceArray has beside its memory.
+    """Operators and indices of DeviceArray.
 
-    Numbers and NumPy arrays may stand beside it: they are taken to its GPU.
+    The other operand may be a number or a NumPy array, which is copied to the GPU.
     """
 
     if not TYPE_CHECKING:
@@ -154,9 +154,8 @@ class ArrayOperators(OperatorTypes):
     # ---- Indices
 
     def __getitem__(self, key: Any) -> Any:
-        """Integers, slices, None and ... give a view. A mask, or one array of integers along an axis, gives a copy;
-        what else NumPy knows, it does on the host. Integers for all dimensions give NumPy's scalar from unified
-        memory."""
+        """Integers, slices, None and ... give a view. A mask, or one array of integers along an axis, gives a copy.
+        NumPy handles other keys on the host. In unified memory, integers for all dimensions give a NumPy scalar."""
         host = self._elements
         if host is not None and (
             type(key) is int
@@ -186,7 +185,8 @@ class ArrayOperators(OperatorTypes):
         return uploaded(np.asarray(self.to_numpy()[_on_host(key)]), handle_for(self), unified_with(self))
 
     def _taken(self, key):
-        """What a mask of the first dimensions, or one array of integers along an axis, chooses; None for other keys."""
+        """Returns the elements for a mask of the first dimensions, or one array of integers along an axis; else
+        None."""
         *before, at = key if isinstance(key, tuple) else (key,)
         if (
             not all(isinstance(part, slice) and part == slice(None) for part in before)
@@ -201,11 +201,11 @@ class ArrayOperators(OperatorTypes):
             found = np.flatnonzero(at.to_numpy() if isinstance(at, ArrayOperators) else at)
             return _functions().take(self.reshape((math.prod(at.shape), *self.shape[at.ndim :])), found, axis=0)
         if self.shape[len(before)] == 0 and at.size:
-            return None  # NumPy says what is wrong
+            return None  # NumPy raises the error
         return _functions().take(self, at, axis=len(before)) if at.dtype.kind in "iu" else None
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        """Writes to the memory, and so to all views of it; values are converted to its type."""
+        """Writes values, converted to the array's type. The change is visible in all views of the memory."""
         from .device_arrays import handle_for
         from .full_gpu import or_on_host
 
@@ -256,7 +256,7 @@ def _on_host(key):
 
 
 def _basic(key, shape, steps, first):
-    """Shape, strides and first element of what integers, slices, None and ... choose; None for other keys."""
+    """Returns shape, strides and first element of the view for integers, slices, None and ...; None for other keys."""
     parts = list(key) if isinstance(key, tuple) else [key]
     is_integer = [
         not isinstance(p, (bool, np.bool_))

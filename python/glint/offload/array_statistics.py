@@ -33,7 +33,7 @@ def sum(a: Any, axis: Any = None, *, keepdims: bool = False, session: Session | 
 
 @operation
 def mean(a: Any, axis: Any = None, *, keepdims: bool = False, session: Session | None = None) -> Any:
-    """The mean of all elements, or means along `axis`; NaN of no elements."""
+    """The mean of all elements, or means along `axis`; NaN without elements."""
     return _total("mean", a, axis, keepdims, session)
 
 
@@ -57,16 +57,13 @@ def prod(a: Any, axis: Any = None, *, keepdims: bool = False, session: Session |
 
 @operation
 def argmin(a: Any, axis: int | None = None, *, keepdims: bool = False, session: Session | None = None) -> Any:
-    """The position of the first of the least elements in the flattened array, or along `axis`; of the first NaN if
-    there is one.
-    """
+    """The position of the first minimum in the flattened array, or along `axis`; of the first NaN if there is one."""
     return _total("argmin", a, axis, keepdims, session)
 
 
 @operation
 def argmax(a: Any, axis: int | None = None, *, keepdims: bool = False, session: Session | None = None) -> Any:
-    """The position of the first of the greatest elements in the flattened array, or along `axis`; of the first NaN if
-    there is one.
+    """The position of the first maximum in the flattened array, or along `axis`; of the first NaN if there is one.
 
     >>> glint.offload.argmax([[1.0, 5.0], [7.0, 2.0]], axis=1)
     array([1, 0])
@@ -92,13 +89,13 @@ def var(a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False, se
 
 @operation
 def std(a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False, session: Session | None = None) -> Any:
-    """The standard deviation of all elements, or those along `axis`: the root of `var()`."""
+    """The standard deviation of all elements, or standard deviations along `axis`: the root of `var()`."""
     variance = var(a, axis, ddof=ddof, keepdims=keepdims, session=session)
     return float(np.sqrt(variance)) if isinstance(variance, float) else map(np.sqrt, variance, session=session)
 
 
 def _floats(what, a, session):
-    """As float32 or float64."""
+    """Returns the operand as float32 or float64."""
     a = host_or_device(a, session)
     if a.dtype.kind not in "buif" or a.dtype.itemsize > 8:
         raise OptionError(f"{what}: arrays of {a.dtype} are not computed with here: give float32 or float64")

@@ -66,15 +66,14 @@ def decide(
         own arguments instead of shapes.
     shapes: of the operands, or the operands; a number n is (n, n) for matrices, else (n,). One shape for "matmul" or
         "solve" is used for both. For transforms between real and complex it is that of the real array.
-    bytes: instead of shapes, the total size of the operands, of two or one square matrices, or of a vector: 2**30,
-        "1GiB".
+    bytes: instead of shapes, the total size of the operands (one or two square matrices, or a vector): 2**30, "1GiB".
     dtype: float32 or float64 (or the complex of these).
-    resident: the operands are on the GPU; result_resident: the result stays there (by default as the operands).
+    resident: the operands are on the GPU. result_resident: the result stays on the GPU; by default as `resident`.
     reuse: number of operations that use the operands once they are uploaded, including this one.
 
     The Decision has `choice` ("cpu", "gpu"), `speedup`, `confidence` (0 to 1), `basis` ("measured", "estimated",
-    "rules", "forced"), `reason`, and all terms in seconds: `cpu.total_s`, `gpu.upload_s`, ...; `print(decision)` shows
-    them.
+    "rules", "forced"), `reason`, and all terms in seconds: `cpu.total_s`, `gpu.upload_s`, .... `print(decision)` shows
+    all terms.
 
     >>> decision = glint.offload.decide("matmul", 100)
     >>> decision.choice, decision.size, decision.unit
@@ -93,7 +92,7 @@ def explain(
     reuse: float = 1.0,
     session: Session | None = None,
 ) -> Decision:
-    """As `decide()`, with `flips_at`: the size at which the choice changes, 0 if there is none.
+    """As `decide()`, with `flips_at`: the size at which the choice changes; 0 if there is no such size.
 
     >>> print(glint.offload.explain("fft", 1000).reason)     # doctest: +ELLIPSIS
     fft complex64 of 1000 elements on the CPU: ...
@@ -110,7 +109,7 @@ def should_offload(
     reuse: float = 1.0,
     session: Session | None = None,
 ) -> bool:
-    """Whether an operation on so much data would run on the GPU: `decide(operation, bytes=bytes).choice == "gpu"`.
+    """Whether an operation on `bytes` of data would run on the GPU: `decide(operation, bytes=bytes).choice == "gpu"`.
 
     >>> glint.offload.should_offload("4KiB", "matmul")
     False
@@ -134,7 +133,7 @@ def _asked(in_full, operation, shapes, bytes, dtype, resident, result_resident, 
     session = session_or_default(session)
     work = work_of(operation, *shapes, dtype=dtype, resident=resident, result_resident=result_resident, reuse=reuse)
     if size and not resident:
-        work.bytes_to_gpu = size  # a square matrix may have fewer
+        work.bytes_to_gpu = size  # the rounded square matrix may have fewer bytes
     return session._core.explain(work) if in_full else session._core.decide(work)
 
 
@@ -146,7 +145,7 @@ def work_of(
     result_resident: bool | None = None,
     reuse: float = 1.0,
 ) -> Any:
-    """The work of an operation for the cost model."""
+    """Returns the work of an operation for the cost model."""
     expression = operation if isinstance(operation, Expression) else input(0)
     name = "map" if isinstance(operation, Expression) else _SAME.get(operation, operation)
     if name not in _NAMES:
@@ -177,12 +176,12 @@ def work_of(
 
 
 def _shape_of_bytes(operation, bytes, dtype):
-    """The shape of operands of that many bytes: square matrices, or vectors."""
+    """Returns the shape of operands with that many bytes: square matrices, or vectors."""
     name = "map" if isinstance(operation, Expression) else _SAME.get(operation, operation)
     dtype = np.dtype(dtype)
     item = dtype.itemsize
     if name in ("fft", "fft2") and dtype.kind == "f":
-        item *= 2  # complex numbers of it
+        item *= 2  # complex numbers with parts of this type
     inputs = (
         2
         if name in ("matmul", "solve")
@@ -214,23 +213,23 @@ class Backend:
 
     name: str  #: "cuda", "cpu"
     usable: bool
-    why_not: str  #: why it cannot be used, with the remedy; empty: usable
+    why_not: str  #: why the backend cannot be used, with the remedy; empty: usable
     detail: str  #: "driver 580.65.06, CUDA 13.0"; "avx512 (also avx2, sse2), 16 threads"
     devices: tuple[str, ...]
-    memory_bytes: tuple[int, ...]  #: of each device
+    memory_bytes: tuple[int, ...]  #: memory of each device
     free_bytes: tuple[int, ...]  #: 0: unknown
     instruction_set: str  #: of the CPU
     threads: int  #: of the CPU
 
     def to_gpu(self, array: Any, *, session: Session | None = None) -> Any:
-        """`array` where this backend computes: a DeviceArray on the session's GPU, as `glint.gpu.to_device()`; of the
-        CPU's backend a NumPy array. Raises NoGpu for an unusable backend."""
+        """Returns `array` in the memory of this backend: a DeviceArray on the session's GPU, as
+        `glint.gpu.to_device()`, or a NumPy array for the CPU. Raises NoGpu for an unusable backend."""
         if self.why_not:
             raise NoGpu(f"the backend {self.name} cannot be used: {self.why_not}")
         return to_host(array) if self.name == "cpu" else to_device(array, session=session)
 
     def to_cpu(self, array: Any) -> np.ndarray:
-        """`array` as a NumPy array, as `glint.gpu.to_host()`."""
+        """Returns `array` as a NumPy array, as `glint.gpu.to_host()`."""
         return to_host(array)
 
 
@@ -249,7 +248,7 @@ def _backend(info):
 
 
 def backends() -> dict[str, Backend]:
-    """All backends, the best one first, including unusable ones. Queried at every call.
+    """Returns all backends, the best one first, including unusable ones. Queries them at every call.
 
     >>> list(glint.offload.backends())[-1]
     'cpu'
@@ -258,7 +257,8 @@ def backends() -> dict[str, Backend]:
 
 
 def best_backend() -> Backend:
-    """The first usable backend that GLINT_BACKEND allows. Raises NoGpu if that is "gpu" and there is none."""
+    """The first usable backend that GLINT_BACKEND allows. Raises NoGpu if GLINT_BACKEND is "gpu" and there is no
+    GPU."""
     return _backend(_core.best_backend())
 
 
@@ -266,13 +266,13 @@ def best_backend() -> Backend:
 class Setting:
     """An environment variable."""
 
-    value: str  #: in effect; the text as given if it is invalid
+    value: str  #: the effective value; the given text if it is invalid
     origin: str  #: "environment", "default"
     problem: str  #: why the value is invalid; empty: valid
 
 
 def environment() -> dict[str, Setting]:
-    """Every variable GLINT_*, in the order of the documentation.
+    """Returns every variable GLINT_*, in the order of the documentation.
 
     >>> list(glint.offload.environment())[:2]
     ['GLINT_BACKEND', 'GLINT_THREADS']
@@ -308,6 +308,6 @@ def calibrate(session: Session | None = None) -> Calibration:
 
 
 def self_test(session: Session | None = None) -> list[Any]:
-    """Each operation on each backend, compared with simple loops in double precision: rows with `operation`, `backend`,
-    `error` and `bound` (relative), `ok`, and `why_not` if it could not run."""
+    """Runs each operation on each backend, and compares the results with simple loops in double precision. Returns rows
+    with `operation`, `backend`, `error` and `bound` (relative), `ok`, and `why_not` if the operation could not run."""
     return session_or_default(session)._core.self_test()

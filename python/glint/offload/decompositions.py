@@ -24,8 +24,9 @@ def svd(
     on: str | None = None,
     session: Session | None = None,
 ) -> Any:
-    """Singular values of a (m, n), descending, as s (k,) with k = min(m, n); with vectors (u (m, k), s, vt (k, n)), or
-    with `full_matrices` u (m, m) and vt (n, n), as numpy.linalg.svd.
+    """The singular value decomposition of a (m, n), as numpy.linalg.svd. Returns the singular values s (k,) in
+    descending order, k = min(m, n); or with vectors (u, s, vt): u (m, k) and vt (k, n), with `full_matrices` u (m, m)
+    and vt (n, n).
 
     Raises OptionError for a NaN or infinity.
     """
@@ -41,7 +42,7 @@ def svd(
 
 @operation
 def solve(a: Any, b: Any, *, on: str | None = None, session: Session | None = None) -> Any:
-    """x of a x = b, for a square matrix a (n, n) and b (n,) or (n, k), as numpy.linalg.solve.
+    """Solves a x = b for a square matrix a (n, n), and b (n,) or (n, k), as numpy.linalg.solve.
 
     Raises OptionError for a singular matrix.
 
@@ -60,8 +61,8 @@ def solve(a: Any, b: Any, *, on: str | None = None, session: Session | None = No
 
 @operation
 def eigh(a: Any, compute_v: bool = True, *, on: str | None = None, session: Session | None = None) -> Any:
-    """Eigenvalues w (n,) in ascending order, and vectors as columns of v (n, n), of a symmetric matrix of which the
-    lower triangle is read, as numpy.linalg.eigh; with `compute_v=False` w alone.
+    """Eigenvalues w (n,) in ascending order, and eigenvectors as columns of v (n, n), of a symmetric matrix, as
+    numpy.linalg.eigh. Reads only the lower triangle. With `compute_v=False`, returns only w.
 
     Raises OptionError for a NaN or infinity.
     """
@@ -74,8 +75,8 @@ def eigh(a: Any, compute_v: bool = True, *, on: str | None = None, session: Sess
 
 @operation
 def qr(a: Any, *, on: str | None = None, session: Session | None = None) -> Any:
-    """q (m, k) and r (k, n) of a (m, n) with k = min(m, n): orthonormal columns, and an upper triangle, as
-    numpy.linalg.qr.
+    """The QR decomposition of a (m, n), as numpy.linalg.qr: orthonormal columns q (m, k), and the upper triangle r (k,
+    n), with k = min(m, n).
     """
     session, a, dtype = _matrix("qr", a, session)
     m, n = a.shape

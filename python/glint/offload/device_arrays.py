@@ -1,4 +1,4 @@
-"""Arrays on a session's GPU: their memory, views of it, and exchange with NumPy, PyTorch, CuPy and others."""
+"""Arrays on a session's GPU: their memory, views of it, and exchange with NumPy, PyTorch, CuPy and other libraries."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -41,7 +41,7 @@ DTYPES = (
 
 
 class ArrayDevice(int):
-    """The CUDA ordinal of an array's GPU in this process. As `device=` it stands for the array's session, too."""
+    """The CUDA ordinal of an array's GPU in this process. As `device=`, it also selects the array's session."""
 
     def __new__(cls, core: Any) -> ArrayDevice:
         device = super().__new__(cls, core.ordinal)
@@ -53,7 +53,7 @@ class ArrayDevice(int):
 class IpcHandle:
     """Names an array on a GPU in other processes of this machine. Send it to them by pickle, MPI or a queue."""
 
-    handle: bytes  #: CUDA's
+    handle: bytes  #: handle of CUDA
     shape: tuple[int, ...]
     dtype: str
 
@@ -61,18 +61,19 @@ class IpcHandle:
 class DeviceArray(ArrayOperators):
     """An array on a GPU, of booleans, integers, floats or complex numbers.
 
-    Created by `to_device()`, by operations, and by the functions of `glint.arrays`, its array namespace. Operators,
+    Created by `to_device()`, by operations, and by the functions of its array namespace, `glint.arrays`. Operators,
     slices and methods are NumPy's. Slices, `T`, `permute_dims()` and, where possible, `reshape()` are views of the same
-    memory; the results of all other operations are new arrays. `to_numpy()` copies it to the host.
+    memory; the results of all other operations are new arrays. `to_numpy()` copies the array to the host.
 
-    `torch.from_dlpack(array)`, `cupy.from_dlpack(array)` and users of `__cuda_array_interface__` share its memory,
-    which stays valid until they release it. Earlier work of the session is complete by then; after writing to it,
-    synchronize before glint uses it again. After `Session.close()` it is invalid: using it raises a GpuError.
+    `torch.from_dlpack(array)`, `cupy.from_dlpack(array)` and users of `__cuda_array_interface__` share the array's
+    memory, which stays valid until they release it. Earlier work of the session is complete when they receive it. If
+    they write to it, synchronize before glint uses it again. After `Session.close()` the array is invalid: using it
+    raises a GpuError.
     """
 
     _ipc_handle: IpcHandle | None = None
-    _element = False  # one element of a larger array of device memory, chosen by integers
-    _elements: np.ndarray | None = None  # of unified memory: host_view(), from the first access to an element on
+    _element = False  # whether it is one element of a larger array of device memory, chosen by integers
+    _elements: np.ndarray | None = None  # for unified memory: host_view(), created at the first access to an element
 
     def __init__(self, core: Any) -> None:
         self._core = core
@@ -109,19 +110,19 @@ class DeviceArray(ArrayOperators):
 
     @property
     def device(self) -> ArrayDevice:
-        """CUDA ordinal of its GPU in this process; functions of `glint.arrays` take it as `device=`."""
+        """CUDA ordinal of its GPU in this process; functions of `glint.arrays` accept it as `device=`."""
         return ArrayDevice(self._core)
 
     @property
     def unified(self) -> bool:
-        """Whether it is of unified memory, which `host_view()` shows to the host."""
+        """Whether the array is in unified memory, which the host can access by `host_view()`."""
         return self._core.unified
 
     def host_view(self) -> np.ndarray:
-        """The elements themselves as a NumPy array, to read and write, after waiting for all work on them. Operations
-        that use unified memory return when they are done with it, so the view stays right; do not use the view while
-        one runs in another thread. Keeps the memory, also after `Session.close()`. Raises OptionError for device
-        memory."""
+        """Returns the elements themselves as a NumPy array, to read and write, after waiting for all work on them.
+        Operations on unified memory return when they are complete, so the view stays correct. Do not use the view while
+        an operation runs in another thread. The view keeps the memory, also after `Session.close()`. Raises OptionError
+        for device memory."""
         return self._core.host_view()
 
     @property
@@ -135,8 +136,9 @@ class DeviceArray(ArrayOperators):
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Any]:
-        """Views of the parts along the first dimension. With one dimension, the elements: NumPy's scalars from unified
-        memory; of device memory an OptionError, unless `gpu.set_scalar_access()` allows it."""
+        """Iterates over views of the parts along the first dimension. With one dimension, iterates over the elements:
+        NumPy scalars for unified memory; for device memory, raises OptionError unless `gpu.set_scalar_access()` allows
+        it."""
         if self.ndim == 1:
             if self.unified:
                 return iter(self.host_view())
@@ -147,7 +149,8 @@ class DeviceArray(ArrayOperators):
         return f"<DeviceArray {self.shape}, {self.dtype}, on GPU {self.device}>"
 
     def to_numpy(self, out: np.ndarray | None = None) -> np.ndarray:
-        """A copy on the host, or in `out`, of the same shape and type, with any strides."""
+        """Copies the array to the host, or into `out`, which must have the same shape and type and may have any
+        strides."""
         if out is None:
             out = np.empty(self.shape, self.dtype)
         elif out.dtype.newbyteorder("=") != self.dtype or out.shape != self.shape or not out.flags.writeable:
@@ -166,8 +169,8 @@ class DeviceArray(ArrayOperators):
         return out
 
     def item(self, *index: Any) -> Any:
-        """An element as a number of Python, as numpy.ndarray.item: by its index, or by its position in the flattened
-        array; without either, that of an array of one element."""
+        """Returns an element as a Python number, as numpy.ndarray.item: by index, or by position in the flattened
+        array. Without arguments, returns the element of an array of one element."""
         at = index[0] if len(index) == 1 and isinstance(index[0], tuple) else index
         if not at and self.size != 1:
             raise OptionError(f"item() of an array of the shape {self.shape}: give the index of an element")
@@ -190,7 +193,8 @@ class DeviceArray(ArrayOperators):
 
     @property
     def ipc_handle(self) -> IpcHandle:
-        """What names an array of `export_array()` in other processes. Raises OptionError for other arrays."""
+        """The handle by which other processes open an array of `export_array()`. Raises OptionError for other
+        arrays."""
         if self._ipc_handle is None:
             raise OptionError(
                 "this array is in memory that other processes cannot open: glint.gpu.export_array() "
@@ -212,9 +216,9 @@ class DeviceArray(ArrayOperators):
         return self.copy()
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
-        """The elements of unified memory in place.
+        """Returns the elements of unified memory without a copy.
 
-        Raises TypeError for device memory, which is only copied by to_numpy().
+        Raises TypeError for device memory; copy it by to_numpy().
         """
         if not self.unified:
             raise TypeError("a DeviceArray is not brought to the host unasked: call to_numpy()")
@@ -252,7 +256,7 @@ class DeviceArray(ArrayOperators):
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """Version 3; accessing it waits until the elements are complete."""
+        """Version 3 of the interface. Accessing it waits until the elements are complete."""
         return {
             "version": 3,
             "shape": self.shape,
@@ -281,14 +285,14 @@ class DeviceArray(ArrayOperators):
 
 
 def to_device(array: Any, *, session: Session | None = None, unified: bool | None = None) -> DeviceArray:
-    """Copies `array` to the session's GPU, which is opened if necessary. It keeps its type; longdouble becomes float64.
-    A DeviceArray is copied from GPU to GPU if `session` is given and not its own, directly where the GPUs reach each
-    other, else through the host; otherwise it is returned.
+    """Copies `array` to the session's GPU, which is opened if necessary. The type is kept; longdouble becomes float64.
+    A DeviceArray is returned itself, unless `session` is another session than its own. It is then copied from GPU to
+    GPU: directly if the GPUs have peer access, else through the host.
 
-    unified: in unified memory, which the host reads in place; None: as `session.unified` says.
+    unified: create the copy in unified memory, which the host reads in place; None: as `session.unified`.
 
-    An array that is on that GPU already (of PyTorch, CuPy or another library with DLPack) is used without a copy, and
-    kept alive by the DeviceArray. Raises NoGpu, LeaseTimeout, OutOfMemory.
+    An array that is on that GPU already (of PyTorch, CuPy or another library with DLPack) is used without a copy. The
+    DeviceArray keeps it alive. Raises NoGpu, LeaseTimeout or OutOfMemory.
     """
     if isinstance(array, DeviceArray):
         elsewhere = session is not None and array._core.session is not session._core
@@ -302,7 +306,7 @@ def to_device(array: Any, *, session: Session | None = None, unified: bool | Non
 
 
 def uploaded(array: np.ndarray, handle: Any, unified: bool | None = None) -> DeviceArray:
-    """A copy on the GPU of the C++ session `handle`."""
+    """Copies the array to the GPU of the C++ session `handle`."""
     if array.dtype.kind == "f" and array.itemsize > 8:
         array = array.astype(np.float64)
     if array.dtype.name not in DTYPES:
@@ -317,9 +321,9 @@ def uploaded(array: np.ndarray, handle: Any, unified: bool | None = None) -> Dev
 
 
 def element(number: Any, dtype: DTypeLike) -> np.ndarray:
-    """A number as an array of this type without dimensions.
+    """Returns a number as an array of this type without dimensions.
 
-    Raises OptionError for what the type does not hold, as NumPy does.
+    Raises OptionError for a number outside the range of the type, as NumPy does.
     """
     made = np.empty((), dtype)
     try:
@@ -333,12 +337,12 @@ def element(number: Any, dtype: DTypeLike) -> np.ndarray:
 
 
 def empty_there(handle: Any, shape: Any, dtype: DTypeLike, unified: bool | None = None) -> DeviceArray:
-    """An uninitialised array on the GPU of the C++ session `handle`."""
+    """Returns an uninitialised array on the GPU of the C++ session `handle`."""
     return _made(lambda: _core.device_empty(handle, np.dtype(dtype).name, shape, unified), handle, shape, dtype)
 
 
 def _made(make, handle, shape, dtype):
-    """A new array; if there is no room, after a clean-up of the session. Raises OutOfMemory with what to do."""
+    """Returns a new array. If there is no room, first cleans up the session. Raises OutOfMemory with the remedy."""
     try:
         return DeviceArray(make())
     except OutOfMemory:
@@ -363,8 +367,8 @@ def _made(make, handle, shape, dtype):
 
 
 def unified_with(*operands: Any) -> bool | None:
-    """The `unified` of a result of these operands: True if one of them, or of the arrays in lists of them, is in
-    unified memory, which keeps the host's access to elements; None: as the session says."""
+    """Returns `unified` for a result of these operands: True if an operand, or an array in a list of operands, is in
+    unified memory, so that the host keeps its access to elements. None: as the session's setting."""
     for x in operands:
         if x.unified if isinstance(x, DeviceArray) else isinstance(x, (list, tuple)) and unified_with(*x):
             return True
@@ -378,13 +382,13 @@ def zeros_there(handle: Any, shape: Any, dtype: DTypeLike, unified: bool | None 
 
 
 def to_host(array: Any) -> np.ndarray:
-    """A NumPy array: a copy of an array on a GPU, else over the same memory."""
+    """Returns a NumPy array: a copy for an array on a GPU, else over the same memory."""
     return array.to_numpy() if isinstance(array, DeviceArray) else on_host(array)
 
 
 def host_or_device(array: Any, session: Session, *, open_gpu: bool = False) -> Any:
-    """`array` as a NumPy array or a DeviceArray: an array on a GPU is used there if the session has that GPU, or may
-    open it; else it is copied to the host."""
+    """Returns `array` as a NumPy array or a DeviceArray. An array on a GPU is used there if the session has that GPU or
+    may open it; else it is copied to the host."""
     if isinstance(array, (np.ndarray, DeviceArray)):
         return array
     if not on_gpu(array):
@@ -402,12 +406,12 @@ def host_or_device(array: Any, session: Session, *, open_gpu: bool = False) -> A
 
 
 def adopt(array: Any, session: Session) -> DeviceArray:
-    """A DeviceArray over the memory of another library's array, which it keeps alive."""
+    """Returns a DeviceArray over the memory of another library's array, which it keeps alive."""
     return adopted_by(array, session._core)
 
 
 def adopted_by(array: Any, core: Any) -> DeviceArray:
-    """adopt(), by the compiled session."""
+    """As adopt(), for the compiled session."""
     dtype = dtype_name(array)
     if dtype not in DTYPES:
         raise OptionError(f"arrays of {dtype} cannot be used on a GPU here: give {', '.join(DTYPES)}")
@@ -421,7 +425,7 @@ def usable(array: np.ndarray) -> bool:
 
 
 def readable(array: np.ndarray) -> np.ndarray:
-    """The array, or a copy that C++ can use."""
+    """Returns the array, or a copy that C++ can use."""
     return array if usable(array) else np.ascontiguousarray(array, array.dtype.newbyteorder("="))
 
 
@@ -429,8 +433,8 @@ def readable(array: np.ndarray) -> np.ndarray:
 
 
 def export_array(array: Any, *, session: Session | None = None) -> DeviceArray:
-    """A copy of `array` in memory of the session's GPU that other processes of this machine may open by its
-    `ipc_handle`, while it lives.
+    """Copies `array` to memory of the session's GPU that other processes of this machine may open by the copy's
+    `ipc_handle`, as long as the copy lives.
 
     The processes must order their uses: after writing, call `session.synchronize()` before another process uses it.
     Raises NoGpu, LeaseTimeout, OutOfMemory; GpuError if the driver cannot export memory.
@@ -449,10 +453,11 @@ _exported: weakref.WeakValueDictionary[bytes, DeviceArray] = weakref.WeakValueDi
 
 
 def import_array(handle: IpcHandle, *, session: Session | None = None) -> DeviceArray:
-    """The array that another process has exported, without a copy. Delete it before that process deletes its own.
+    """Opens an array that another process has exported, without a copy. Delete it before that process deletes the
+    original.
 
-    Raises OptionError in the process that exported it; GpuError if the driver refuses: if the session's GPU does not
-    reach the memory, or the other process is in another container.
+    Raises OptionError in the process that exported it; GpuError if the driver refuses, because the session's GPU has no
+    access to the memory or the other process is in another container.
     """
     if not isinstance(handle, IpcHandle):
         raise OptionError(f"import_array: a {type(handle).__name__}: give the ipc_handle of an array of export_array()")
@@ -471,7 +476,7 @@ def import_array(handle: IpcHandle, *, session: Session | None = None) -> Device
 def view(
     array: DeviceArray, shape: Any, strides: Sequence[int], first: int | None = None, dtype: Any = None
 ) -> DeviceArray:
-    """Another array over the same memory; `strides` and `first` in elements of `dtype`."""
+    """Returns another array over the same memory; `strides` and `first` are in elements of `dtype`."""
     core = array._core
     first = 0 if 0 in shape else core.first if first is None else first
     return DeviceArray(core.view(dtype or core.dtype, shape, strides, first))
@@ -480,8 +485,8 @@ def view(
 def handle_for(*operands: Any) -> Any:
     """Returns the C++ session whose GPU computes with these operands and receives the result.
 
-    Within `on_device()` it is a session of that GPU, otherwise that of the first DeviceArray. The other operands are
-    read without a move.
+    Within `on_device()` it is the session of that GPU, otherwise that of the first DeviceArray. Operands of other
+    sessions are not moved.
     """
     arrays = [x for x in operands if isinstance(x, DeviceArray)]
     active = active_session()
@@ -491,7 +496,7 @@ def handle_for(*operands: Any) -> Any:
 
 
 def of_session(array: DeviceArray, handle: Any) -> DeviceArray:
-    """The array, or a copy if it belongs to another session than the C++ session `handle`."""
+    """Returns the array, or a copy if it belongs to another session than the C++ session `handle`."""
     return array if array._core.session is handle else copy(empty_there(handle, array.shape, array.dtype), array)
 
 
@@ -528,7 +533,7 @@ def write(target: DeviceArray, values: np.ndarray) -> None:
 
 
 def span_of(array: DeviceArray) -> DeviceArray:
-    """The memory from the array's first element to its last one, with what lies between them, as a view."""
+    """Returns a view of the memory from the array's first element to its last, including everything in between."""
     core = array._core
     ends = [(n - 1) * step if array.size else 0 for n, step in zip(core.shape, core.strides)]
     low, high = (core.first + sum(beyond(0, end) for end in ends) for beyond in (min, max))
@@ -536,14 +541,14 @@ def span_of(array: DeviceArray) -> DeviceArray:
 
 
 class _Span:
-    """A host copy of span_of() an array."""
+    """Returns a copy of an array's span_of() on the host."""
 
     def __init__(self, array: DeviceArray) -> None:
         self._array, self._memory = array, span_of(array)
         self._host, self._first = self._memory.to_numpy(), array._core.first - self._memory._core.first
 
     def elements(self) -> np.ndarray:
-        """The array, as a view of the copy."""
+        """Returns the array as a view of the copy."""
         return np.lib.stride_tricks.as_strided(self._host[self._first :], self._array.shape, self._array.strides)
 
     def write_back(self) -> None:
@@ -551,8 +556,8 @@ class _Span:
 
 
 def copy(to: DeviceArray, array: Any) -> DeviceArray:
-    """Copies all elements of `array`, of the same shape and type, into `to`, and returns that: from the host, or from
-    any GPU, directly where the two GPUs reach each other, else through the host."""
+    """Copies all elements of `array` into `to`, which has the same shape and type, and returns `to`. The source is on
+    the host or on any GPU. Copies between GPUs are direct with peer access, else through the host."""
     if not isinstance(to, DeviceArray):
         raise OptionError(f"copy: to is a {type(to).__name__}: give a DeviceArray, as gpu.copy(to, array)")
     array = array if isinstance(array, DeviceArray) else on_host(array)
@@ -574,7 +579,7 @@ def copy(to: DeviceArray, array: Any) -> DeviceArray:
 
 
 def copied(array: DeviceArray, dtype: DTypeLike | None = None, handle: Any = None) -> DeviceArray:
-    """A new array in C order, of `dtype`, made on the GPU of `handle`, by default that of handle_for()."""
+    """Returns a new array in C order, of `dtype`, on the GPU of `handle`; by default on that of handle_for()."""
     handle = handle or handle_for(array)
     new = empty_there(handle, array.shape, dtype or array.dtype, unified_with(array))
     _core.device_copy(handle, array._core, new._core)
@@ -582,13 +587,13 @@ def copied(array: DeviceArray, dtype: DTypeLike | None = None, handle: Any = Non
 
 
 def contiguous(array: DeviceArray, dtype: DTypeLike | None = None, handle: Any = None) -> DeviceArray:
-    """The array in C order and of `dtype`: itself, or a copy as copied() makes it."""
-    same = dtype is None or array.dtype == dtype  # not `in`: NumPy takes None for float64
+    """Returns the array in C order and of `dtype`: the array itself, or a copy by copied()."""
+    same = dtype is None or array.dtype == dtype  # not `in`: NumPy treats None as float64
     return array if same and array._core.contiguous else copied(array, dtype, handle)
 
 
 def broadcast(array: DeviceArray, shape: Any) -> DeviceArray:
-    """A view of another shape, as numpy.broadcast_to."""
+    """Returns a view of another shape, as numpy.broadcast_to."""
     shape, missing = tuple(shape), len(shape) - array.ndim
     if array.shape == shape:
         return array

@@ -11,14 +11,14 @@ import numpy as np
 from .. import _core
 from ..errors import OptionError
 
-STEPS = frozenset(_core.expression_steps())  # by NumPy's names
+STEPS = frozenset(_core.expression_steps())  # by the names of NumPy's functions
 
 
 class Expression(np.lib.mixins.NDArrayOperatorsMixin):
     """An element-wise computation. Operators and NumPy functions combine expressions; common subexpressions are
     computed once. At most 6 inputs and 48 steps.
 
-    Comparisons and isnan() give 1.0 or 0.0; `where(condition, a, b)` selects.
+    Comparisons and isnan() give 1.0 or 0.0; `where(condition, a, b)` selects a or b.
 
     >>> x, y = glint.offload.input(0), glint.offload.input(1)
     >>> glint.offload.map(np.sqrt(x * x + y * y), [3.0, 5.0], [4.0, 12.0])
@@ -103,7 +103,7 @@ def core_expression(value: Any) -> Any:
 
 
 def expression_of(function: Any, n: int) -> Expression:
-    """An Expression, or the result of calling a function with `n` inputs."""
+    """Returns an Expression, or the result of calling a function with `n` inputs."""
     if isinstance(function, Expression):
         return function
     if not callable(function):

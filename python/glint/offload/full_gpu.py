@@ -1,4 +1,4 @@
-"""What the host does if a GPU has no room for what an operation needs there beside its operands."""
+"""Fallback to the host if a GPU has no room for the memory that an operation needs besides its operands."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -25,7 +25,8 @@ def _failure_of(error):
 
 
 def recovered(handle: Any, name: str, error: OutOfMemory) -> bool:
-    """Whether the host may do it: what the GPU did not need was freed. False while `oom_safe` is off."""
+    """Frees unused GPU memory. Returns whether the host may run the operation instead; False while `oom_safe` is
+    off."""
     if not handle.recover(name, _failure_of(error), False):
         return False
     traceback.clear_frames(error.__traceback__)  # local variables of its frames would keep memory allocated
@@ -33,7 +34,7 @@ def recovered(handle: Any, name: str, error: OutOfMemory) -> bool:
 
 
 def or_on_host(name: str, handle: Any, on_gpu: Callable[[], Any], on_host: Callable[[], Any]) -> Any:
-    """on_gpu(); if the GPU has no room, on_host(), which is recorded as a fallback of the C++ session `handle`."""
+    """Calls on_gpu(). If the GPU has no room, calls on_host(), and records a fallback of the C++ session `handle`."""
     try:
         return on_gpu()
     except OutOfMemory as error:
@@ -46,8 +47,8 @@ def or_on_host(name: str, handle: Any, on_gpu: Callable[[], Any], on_host: Calla
 
 
 def operation(function: Function) -> Function:
-    """Declares an operation of glint.offload. If the GPU has no room beside its operands, it runs once more with copies
-    of these on the host, and the result is copied to its destination."""
+    """Declares an operation of glint.offload. If the GPU has no room beside the operands, the operation runs again with
+    copies of the operands on the host, and the result is copied to its destination."""
     name = function.__name__
 
     @functools.wraps(function)
@@ -55,7 +56,7 @@ def operation(function: Function) -> Function:
         try:
             return function(*arguments, **options)
         except OutOfMemory as error:
-            if getattr(error, "of_result", False):  # the host is of no help; the caller's result may be another one
+            if getattr(error, "of_result", False):  # no room for the result itself: the host cannot help
                 error.of_result = False
                 raise
             session, out, on = session_or_default(options.get("session")), options.get("out"), options.get("on")

@@ -22,7 +22,7 @@ class Kernel:
 
     source: contains `extern "C" __global__ void NAME(...)`.
     name: the NAME.
-    options: of NVRTC, as "--use_fast_math".
+    options: options of NVRTC, such as "--use_fast_math".
 
     >>> axpy = glint.gpu.Kernel('''extern "C" __global__ void axpy(float* y, const float* x, float a, unsigned n) {
     ...     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -44,20 +44,20 @@ class Kernel:
     def __call__(
         self, blocks: int, threads: int, *arguments: Any, shared_bytes: int = 0, session: Session | None = None
     ) -> Any:
-        """Launches `blocks` blocks of `threads` threads on the session's GPU; returns before it is done, as other
-        operations on a DeviceArray, and what uses the arrays afterwards waits for it.
+        """Launches `blocks` blocks of `threads` threads on the session's GPU. Returns before the kernel has finished,
+        like other operations on a DeviceArray. Later uses of the arrays wait for it.
 
-        arguments: a DeviceArray, or an array of PyTorch or CuPy on that GPU, for a pointer; for a number one of NumPy
-            of exactly the parameter's type, as np.float32(2), or an int or float of Python, which takes the parameter's
-            size.
-        shared_bytes: of dynamic shared memory for each block.
-        session: by default that of the first DeviceArray, within `on_device()` that GPU's.
+        arguments: one per parameter of the kernel.
+            - pointer: a DeviceArray, or an array of PyTorch or CuPy on that GPU
+            - number: a NumPy number of exactly the parameter's type, as np.float32(2), or a Python int or float, which
+              is converted to the parameter's size
+        shared_bytes: dynamic shared memory of each block.
+        session: by default, the session of the first DeviceArray, or within `on_device()` the session of that GPU.
 
         Raises OptionError, with the compiler's messages if the source does not compile; LibraryMissing without NVRTC;
-        NoGpu. An illegal
-        access in a kernel takes the GPU from this process: later calls raise DeviceLost. There is no fallback to the
-            CPU: combine
-        the kernel with a function for the CPU by `offload.accelerate(on_cpu, on_gpu)`, or `offload.oom_safe`.
+        NoGpu. After an illegal access in a kernel, this process cannot use the GPU again: later calls raise DeviceLost.
+        There is no fallback to the CPU. For a fallback, combine the kernel with a function for the CPU by
+        `offload.accelerate(on_cpu, on_gpu)`, or use `offload.oom_safe`.
         """
         if session is None:
             any_array = any(isinstance(x, DeviceArray) for x in arguments)
@@ -82,7 +82,7 @@ class Kernel:
         )
 
     def _argument(self, k, value, size):
-        """What C++ takes: an array, or the bytes of a number."""
+        """Returns the argument for C++: an array, or the bytes of a number."""
         if isinstance(value, DeviceArray):
             return value._core
         if isinstance(value, np.generic):
@@ -103,7 +103,7 @@ class Kernel:
         raise OptionError(f"{self.name}: argument {k} is a {type(value).__name__}: give a DeviceArray or a number")
 
     def compile(self, capability: int | str) -> bytes:
-        """Machine code for GPUs of this compute capability, 90 or "9.0"; needs no GPU."""
+        """Returns machine code for GPUs of this compute capability, 90 or "9.0". Needs no GPU."""
         number = str(capability).replace(".", "")
         if not number.isdecimal():
             raise OptionError(f"capability={capability!r}: give a compute capability, as 90 or '9.0'")

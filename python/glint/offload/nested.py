@@ -8,7 +8,7 @@ from typing import Any
 
 
 def leaves(values: Any) -> Iterator[Any]:
-    """What is in lists, tuples and dicts, at any depth; other values themselves."""
+    """Yields the elements of lists, tuples and dicts, at any depth; other values unchanged."""
     for x in values.values() if isinstance(values, dict) else values:
         if isinstance(x, (list, tuple, dict)):
             yield from leaves(x)
@@ -17,7 +17,8 @@ def leaves(values: Any) -> Iterator[Any]:
 
 
 def converted(x: Any, convert: Callable[[Any], Any]) -> Any:
-    """`x` with convert() of what is in it; lists, tuples and dicts in which nothing changes stay the same objects."""
+    """Applies convert() to all elements within `x`. Lists, tuples and dicts in which nothing changes stay the same
+    objects."""
     if isinstance(x, dict):
         new = {key: converted(value, convert) for key, value in x.items()}
         return x if all(new[key] is value for key, value in x.items()) else new

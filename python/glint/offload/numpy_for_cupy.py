@@ -1,4 +1,4 @@
-"""Runs a function that uses CuPy on the CPU, with NumPy, which has the same names."""
+"""Runs a function that uses CuPy on the CPU, by replacing CuPy with NumPy, which has the same names."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 
 class _NumPyForCuPy(types.ModuleType):
-    """NumPy with the functions of CuPy that move arrays."""
+    """NumPy with additional functions: those of CuPy that move arrays."""
 
     def __init__(self) -> None:
         super().__init__("cupy")
@@ -41,7 +41,7 @@ _numpy = _NumPyForCuPy()
 
 
 _MODULES = ("cupy", "cupy.linalg", "cupy.fft", "cupy.random", "cupy.testing")
-_found: dict[int, tuple[Any, Any]] = {}  # by id(): a function or class of CuPy, and NumPy's of that name
+_found: dict[int, tuple[Any, Any]] = {}  # by id(): a function or class of CuPy, and that of NumPy with the same name
 _searched: Any = None  # the module of CuPy in which they were found
 
 
@@ -62,7 +62,7 @@ def _replaced(value):
 
 
 def _search(cupy):
-    """Finds the functions and classes of CuPy that NumPy has, too."""
+    """Finds the functions and classes of CuPy that also exist in NumPy."""
     global _searched
     if _searched is cupy:
         return
@@ -79,7 +79,7 @@ def _search(cupy):
 
 
 def _module(name, *default):
-    """NumPy's module for one of CuPy."""
+    """NumPy's module that replaces a module of CuPy."""
     found = _numpy
     for part in name.split(".")[1:]:
         found = getattr(found, part, *default)
@@ -96,9 +96,7 @@ _READ_BY_PYTHON = ("__name__", "__package__", "__spec__", "__loader__")  # not b
 
 
 def _reads_names_otherwise(code):
-    """Whether names are read in ways that pass __missing__() by: in the body of a class, or by globals(), eval() or
-    exec().
-    """
+    """Whether names are read without __missing__(): in the body of a class, or by globals(), eval() or exec()."""
     inner = [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
     by_function = not {"globals", "eval", "exec"}.isdisjoint(code.co_names)
     return by_function or any(not one.co_flags & inspect.CO_OPTIMIZED or _reads_names_otherwise(one) for one in inner)
@@ -125,8 +123,8 @@ class _Names(dict):
 
 
 def call_with_numpy(function: Callable, arguments: Any, options: Any) -> Any:
-    """The result of `function` where CuPy's module, functions and classes mean NumPy's: as names of its module, in its
-    closure and default values, and imported in its body. Functions that it calls are not changed."""
+    """Calls `function` with NumPy instead of CuPy's module, functions and classes. Replaces them among the names of its
+    module, in its closure and default values, and in imports of its body. Functions that it calls are not changed."""
     if isinstance(function, functools.partial):
         return call_with_numpy(
             function.func, [*map(_replaced, function.args), *arguments], {**function.keywords, **options}

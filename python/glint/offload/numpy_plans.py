@@ -1,4 +1,4 @@
-"""What of NumPy's functions is done here: their work for the cost model, and how to run it."""
+"""The NumPy functions that glint supports: their work for the cost model, and how to run them."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Plan:
 
     work: Callable
     run: Callable
-    why_cpu: str = ""  # not empty: there is no version for the GPU
+    why_cpu: str = ""  # not empty: there is no GPU version
 
 
 def for_numpy(x: Any) -> Any:
@@ -35,7 +35,8 @@ def for_numpy(x: Any) -> Any:
 
 
 def plan_of(function: Any, on_cpu: Callable) -> Any:
-    """What makes the plan of a call of `function`; `on_cpu` makes those of functions without a version for the GPU."""
+    """Returns the function that plans a call of `function`. `on_cpu`: plans calls of functions without a GPU
+    version."""
     try:
         if function in _PLANS:
             return _PLANS[function]
@@ -55,14 +56,15 @@ def plan_of(function: Any, on_cpu: Callable) -> Any:
 
 
 def _traced(function, others, on_cpu, *operands, **options):
-    """The plan of a function that makes an Expression of its inputs, traced in each call, since what it refers to may
-    change; others run on the CPU. `others`: the numbers of operands for which it makes none."""
+    """Plans a call of a function that returns an Expression of its inputs. It is traced in each call, because objects
+    that it refers to may change. Functions that cannot be traced run on the CPU. `others`: the numbers of operands for
+    which tracing failed."""
     n = len(operands)
     if options.keys() - {"out"} or n in others or n == 0:
         return on_cpu(*operands, **options)
     try:
         expression = expression_of(function, n)
-    except Exception:  # whatever it does with arrays, inputs of an Expression do not
+    except Exception:  # the function may work with arrays, but not with the inputs of an Expression
         others.add(n)
         return on_cpu(*operands, **options)
     return _mapped(expression, *operands, **options)
@@ -211,7 +213,7 @@ def _qr(a, mode="reduced"):
 
 
 def _or_numpy(function, arguments, run):
-    """What glint refuses, a NaN or a singular matrix, NumPy refuses in its own words."""
+    """Lets NumPy raise its own error for input that glint refuses: a NaN or a singular matrix."""
     try:
         return run()
     except OptionError:
@@ -296,8 +298,8 @@ _UFUNCS = {u for u in STEPS if isinstance(getattr(np, u, None), np.ufunc)} - {
     "equal",
     "not_equal",
     "isnan",
-}  # those are bool in NumPy
-_WORKS = dict.fromkeys(("prod", "argmin", "argmax", "std", "var"), "sum")  # of the same size
+}  # the results of these are bool in NumPy
+_WORKS = dict.fromkeys(("prod", "argmin", "argmax", "std", "var"), "sum")  # functions with the same work
 _REDUCTIONS = {
     np.sum: "sum",
     np.mean: "mean",

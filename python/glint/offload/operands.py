@@ -32,24 +32,24 @@ max_dimensions = 4
 
 
 def core_of(array: Any) -> Any:
-    """What C++ reads: an array on a GPU in C order, or any on the host that it can use without a copy."""
+    """Returns the array for C++: on a GPU in C order, or on the host in a form that C++ can use without a copy."""
     return contiguous(array)._core if isinstance(array, DeviceArray) else readable(array)
 
 
 def real(session: Session, what: str, *arrays: Any) -> Any:
-    """The arrays without a copy where possible, converted to one type: float32 or float64."""
+    """Returns the arrays converted to one type, float32 or float64, without a copy if possible."""
     arrays = [host_or_device(x, session) for x in arrays]
     for x in arrays:
         if x.dtype.kind not in "buif" or x.dtype.itemsize > 8:
             raise OptionError(f"{what}: arrays of {x.dtype} are not computed with here: give float32 or float64")
-    deciding = [x for x in arrays if x.ndim or isinstance(x, DeviceArray)] or arrays  # not numbers beside arrays
+    deciding = [x for x in arrays if x.ndim or isinstance(x, DeviceArray)] or arrays  # ignores numbers beside arrays
     single = all(x.dtype.kind == "f" and x.dtype.itemsize <= 4 for x in deciding)
     dtype = np.dtype("float32" if single and arrays else "float64")
     return [as_dtype(x, dtype) for x in arrays], dtype
 
 
 def native(array: Any) -> Any:
-    """The array in this machine's byte order."""
+    """Returns the array in this machine's byte order."""
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
@@ -70,7 +70,7 @@ class Result:
         if out is not None and on is not None:
             raise OptionError("give out or on, not both")
         self.value, self._shape = out, tuple(shape)
-        self._room = None  # temporary for an `out` that C++ cannot use
+        self._room = None  # a temporary array, for an `out` that C++ cannot use
         if out is None:
             on_device = on == "device" or (on is None and any(isinstance(x, DeviceArray) for x in inputs))
             self.value = (
@@ -102,7 +102,7 @@ class Result:
         return target
 
     def core(self, *inputs: Any) -> Any:
-        """The memory for C++, which must not overlap any of `inputs`."""
+        """Returns the memory for C++, which must not overlap any of `inputs`."""
         target = self._target
         if isinstance(target, DeviceArray):
             shared = any(isinstance(x, DeviceArray) and x._core.shares_memory(target._core) for x in inputs)
@@ -132,7 +132,7 @@ def put(target: Any, values: Any) -> None:
 
 
 def folded(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """An array with at most four dimensions: the first ones are merged."""
+    """Returns the array with at most four dimensions, by merging the first ones."""
     first = len(shape) - max_dimensions + 1
     return (math.prod(shape[:first]), *shape[first:])
 
@@ -145,7 +145,7 @@ def common_shape(what: str, arrays: Any) -> tuple[int, ...]:
 
 
 def spread(array: Any, shape: tuple[int, ...]) -> Any:
-    """A view broadcast to the common shape; an array of one element is unchanged."""
+    """Returns a view broadcast to the common shape; an array of one element is unchanged."""
     if array.shape == shape or array.size == 1:
         return array
     return broadcast(array, shape) if isinstance(array, DeviceArray) else np.broadcast_to(array, shape)

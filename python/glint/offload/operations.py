@@ -1,9 +1,9 @@
 """Operations on arrays, each on the CPU or the GPU.
 
 Arrays: NumPy's, with any strides; DeviceArray; or arrays of other libraries with DLPack. float32 is computed as
-float32; float64 and integers as float64. `out` receives the result; else `on` is its location, "host" or "device"; by
-default that of the inputs: the GPU if one of them is there. Memory shared with other libraries is complete when a call
-returns. All raise OptionError, a ValueError, for invalid arguments.
+float32; float64 and integers as float64. `out` receives the result. Without `out`, `on` is the location of the result:
+"host" or "device"; by default the GPU if any input is there, else the host. Memory shared with other libraries is
+complete when a call returns. All raise OptionError, a ValueError, for invalid arguments.
 """
 
 # SPDX-License-Identifier: MIT

@@ -51,11 +51,11 @@ def oom_safe(
 
     Without `on_cpu`, the function itself runs on the CPU: with host copies of its arguments on a GPU, also within
     lists, tuples and dicts, with NumPy instead of CuPy in its body, and with operations of `glint.offload` on the CPU.
-    What it writes into these copies is copied back. If it has no array as argument, has changed one before it ran out
-    of memory, or fails on the CPU too, the error of the GPU is raised. Changes are found by checksums of all elements,
-    before each call and after an error; not those of CuPy's arrays. Errors of glint, PyTorch and CuPy are recognised.
-    The clean-up covers the session, and the caches of PyTorch and CuPy. `statistics()` counts the fallbacks. While
-    `set_oom_safe()` has that off, errors are raised immediately.
+    Changes to these copies are copied back. The GPU's error is raised if the function has no array argument, has
+    changed an array before it ran out of memory, or fails on the CPU too. Changes are found by checksums of all
+    elements, before each call and after an error; CuPy arrays are not checked. Errors of glint, PyTorch and CuPy are
+    recognised. The clean-up covers the session, and the caches of PyTorch and CuPy. `statistics()` counts the
+    fallbacks. While fallbacks are off (`set_oom_safe(False)`), errors are raised immediately.
 
     Raises TypeError for generators and async functions: they run after the call has returned.
 
@@ -109,7 +109,7 @@ def oom_safe(
 
 
 def _require_function(function):
-    """Raises TypeError for what returns before its body has run."""
+    """Raises TypeError for a function that returns before its body has run."""
     if function is None:
         return
     if not callable(function):
@@ -131,7 +131,7 @@ def _require_function(function):
 
 
 def _run_on_cpu(function, arguments, options, error):
-    """The function's result, computed on the CPU. Raises `error`, of the GPU, if it fails there, too."""
+    """Returns the function's result, computed on the CPU. If that fails too, raises `error`, the error of the GPU."""
     try:
         copies = HostCopies()
         with operations_on_cpu():
@@ -175,12 +175,12 @@ _process_oom_safe = ProcessSetting(_core.process_oom_safe, _core.set_process_oom
 
 
 def set_oom_safe(on: bool, session: Session | None = None) -> Block | Restore:
-    """Sets whether the CPU is used when the GPU runs out of memory, or OutOfMemory is raised; permanently, or for a
-    `with` block.
+    """Sets whether the CPU is used when the GPU runs out of memory; if not, OutOfMemory is raised. Applies permanently,
+    or for a `with` block.
 
-    session: for this session alone; None: for the whole process, that is for operations of all sessions and threads,
-        and for fits and movies with backend="auto" (with "gpu" they never use the CPU). Off in either place is off.
-        Smaller batches and pieces are tried in any case.
+    session: apply to this session only. None: apply to the whole process, that is to operations of all sessions and
+        threads, and to fits and movies with backend="auto" (with "gpu" they never use the CPU). The CPU is used only if
+        both the session and the process allow it. Smaller batches and pieces are tried in any case.
 
     >>> with glint.offload.set_oom_safe(False):
     ...     glint.offload.oom_safe_enabled()
@@ -201,8 +201,8 @@ def oom_safe_enabled(session: Session | None = None) -> bool:
 
 
 def failure_of(error: BaseException) -> Any:
-    """An exception of a function on the GPU, for C++: (out of memory, message, asked, free, beyond the limit); None if
-    not an error of the GPU."""
+    """Describes an exception of a function on the GPU for C++: (out of memory, message, asked, free, beyond the limit).
+    None if it is not an error of the GPU."""
     if is_out_of_memory(error):
         asked = getattr(error, "asked_bytes", 0) or getattr(error, "_size", 0)
         return (

@@ -9,17 +9,17 @@ from typing import Any
 
 
 class ProcessSetting:
-    """A value that `write` sets and `read` gets. Of blocks that overlap, the one that began last counts; after the last
-    one the value is the permanent one again."""
+    """A value that `write` sets and `read` gets. If blocks overlap, the value of the block that began last applies.
+    After the last block has ended, the permanent value applies again."""
 
     def __init__(self, read: Callable[[], Any], write: Callable[[Any], object]) -> None:
         self._read, self._write = read, write
         self._lock = threading.RLock()
-        self._blocks: dict[object, Any] = {}  # their values, in the order in which they began
-        self._permanent: Any = None  # while there are blocks
+        self._blocks: dict[object, Any] = {}  # values of the blocks, in the order in which they began
+        self._permanent: Any = None  # the permanent value, while there are blocks
 
     def set(self, value: Any) -> Block:
-        """Sets the value: for a `with` block, or permanently if the result enters none."""
+        """Sets the value: for a `with` block, or permanently if the result is not used in a `with` statement."""
         with self._lock:
             if not self._blocks:
                 self._permanent = self._read()

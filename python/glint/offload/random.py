@@ -33,14 +33,14 @@ def uniform(
     on: str | None = None,
     session: Session | None = None,
 ) -> Any:
-    """Numbers uniform in [0, 1), those of `numpy.random.Generator(numpy.random.Philox(key=seed)).random(shape, dtype)`,
-    bit for bit.
+    """Uniform numbers in [0, 1), bit for bit those of
+    `numpy.random.Generator(numpy.random.Philox(key=seed)).random(shape, dtype)`.
 
     shape: of the result; a number n is (n,).
     seed: 0 to 2^64 - 1.
     dtype: float32 or float64.
-    first: the number in the seed's sequence of the first element, so that parts of it can be made apart.
-    out: receives the result; else `on` is its place, "host" (the default) or "device".
+    first: position of the first element in the seed's sequence, to create parts of the sequence separately.
+    out: receives the result. on: without `out`, the location of the result, "host" (default) or "device".
     """
     return _random(False, shape, seed, dtype, first, out, on, session)
 
@@ -56,8 +56,9 @@ def normal(
     on: str | None = None,
     session: Session | None = None,
 ) -> Any:
-    """Normal numbers of mean 0 and variance 1, each two made of two of `uniform()` (Box and Muller): not NumPy's, and
-    the same bits on every backend. Arguments as there. float32: of 24 random bits each, so at most 5.8.
+    """Normal numbers of mean 0 and variance 1. Each pair is computed from two uniform numbers (Box and Muller). The
+    numbers differ from NumPy's, but are bit for bit the same on every backend. Arguments are as in `uniform()`. A
+    float32 is computed from 24 random bits, so its absolute value is at most 5.8.
     """
     return _random(True, shape, seed, dtype, first, out, on, session)
 

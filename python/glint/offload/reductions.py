@@ -17,11 +17,11 @@ _OF_NOTHING = {"sum": 0, "product": 1, "mean": math.nan}
 
 
 def reduced(kind: str, array: Any, axes: Sequence[int], dtype: np.dtype[Any], handle: Any) -> Any:
-    """The array reduced along `axes`, computed in `dtype`: float32, float64 or int64; of this type, or int64 for
-    positions.
+    """Reduces the array along `axes`. Computes in `dtype` (float32, float64 or int64), which is the type of the result;
+    positions are int64.
 
-    kind: "sum", "product", "mean", "minimum", "maximum"; "argmin", "argmax" along one axis or all. Lies where the array
-    does.
+    kind: "sum", "product", "mean", "minimum", "maximum"; "argmin", "argmax" along one axis or all. The result is on the
+    same side as the array.
     """
     out_dtype = np.dtype(np.int64) if kind.startswith("arg") else dtype
     rest = [k for k in range(array.ndim) if k not in axes]

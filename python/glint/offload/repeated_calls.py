@@ -1,5 +1,5 @@
-"""Arguments of functions that run once more, or on the other side: none may have changed, and what is written must not
-be lost.
+"""Arguments of functions that are called again, or on the other side: no argument may have changed, and written results
+must not be lost.
 """
 
 # SPDX-License-Identifier: MIT
@@ -16,7 +16,7 @@ from .nested import leaves
 
 
 class HostCopies:
-    """Host copies of DeviceArrays, for a function that runs on the CPU. An array that is given twice has one copy."""
+    """Host copies of DeviceArrays, for a function that runs on the CPU. An array that is given twice is copied once."""
 
     def __init__(self) -> None:
         self._copies: dict[int, Any] = {}
@@ -28,7 +28,7 @@ class HostCopies:
         return self._copies[id(x)][1]
 
     def write_back(self) -> None:
-        """Copies what the function has written to the GPU."""
+        """Copies the arrays that the function has changed back to the GPU."""
         for x, host, before in self._copies.values():
             if checksum(host) != before:
                 copy(x, host)
@@ -51,16 +51,16 @@ class Checksums:
 
 
 def checksum(x: Any) -> Any:
-    """A value that is another one, but for a probability of 2^-64, if any element changes. NumPy arrays take about 0.1
-    s a GB; arrays of objects, which cannot be compared so, have none."""
+    """Returns a value that changes if any element changes, except with a probability of 2^-64. NumPy arrays take about
+    0.1 s per GB. Arrays of objects have no checksum."""
     if isinstance(x, DeviceArray):
         return _on_gpu(x)
     if not isinstance(x, np.ndarray):
         try:
-            return x._version  # PyTorch counts what is written in place
+            return x._version  # PyTorch counts writes in place
         except RuntimeError:
             return 0  # but not in inference mode
-    x = np.asarray(x)  # of subclasses the elements
+    x = np.asarray(x)  # for subclasses, the elements
     if x.dtype.hasobject or x.nbytes == 0:
         return 0
     x = x.T if x.flags.f_contiguous else x
@@ -76,7 +76,7 @@ _WORDS = 1 << 10  # in a row
 
 
 def _on_gpu(x):
-    """Sums of rows and of columns of the memory as 64-bit words, and the bytes that are left."""
+    """Returns the sums of rows and columns of the memory as 64-bit words, and the remaining bytes."""
     if x.size == 0:
         return 0
     memory = x if x._core.contiguous else span_of(x)

@@ -1,4 +1,4 @@
-"""Access from the host to single elements of a GPU's memory, which takes a kernel and a copy each."""
+"""Access from the host to single elements of a GPU's memory. Each access needs a kernel and a copy."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -19,13 +19,13 @@ _setting = ProcessSetting(lambda: _allowed, _set)
 
 
 def set_scalar_access(on: bool) -> Block:
-    """Allows or disallows scalar access to device memory in this process, permanently or for a `with` block; at first
-    it is disallowed.
+    """Allows or disallows scalar access to device memory in this process, permanently or for a `with` block. Disallowed
+    by default.
 
     Scalar access is an iteration over the elements of a DeviceArray, `float(x[0])`, and arithmetic of single elements
-    such as `x[0] + 1`. Each takes a kernel and a copy, about 20 us, so a loop over elements is slower than on the CPU
-    by orders of magnitude. Disallowed, it raises an OptionError with the alternatives. `x.item(0)`, slices and unified
-    memory are always allowed.
+    such as `x[0] + 1`. Each access needs a kernel and a copy, about 20 us, so a loop over elements is slower than on
+    the CPU by orders of magnitude. If disallowed, it raises an OptionError with the alternatives. `x.item(0)`, slices
+    and unified memory are always allowed.
 
     >>> with glint.gpu.set_scalar_access(True):
     ...     glint.gpu.scalar_access_enabled()

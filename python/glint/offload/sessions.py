@@ -55,7 +55,7 @@ class Session:
         decide.
     device: CUDA number of the GPU to use; None: the GPU with the fewest leases.
     unified: create arrays and results on the GPU in unified memory, which the host reads and writes without a copy
-        (`DeviceArray.host_view()`). Slower on the GPU. Can be set; affects new arrays. None: the setting of
+        (`DeviceArray.host_view()`). Slower on the GPU. Can be changed later, for new arrays. None: the setting of
         `gpu.set_unified()` or GLINT_GPU_UNIFIED.
     oom_safe: use the CPU if the GPU runs out of memory. A RuntimeWarning reports each reason for such a fallback once.
         "auto" and "prefer-gpu" also fall back after any other GPU failure, and after gpu_timeout.
@@ -126,7 +126,7 @@ class Session:
 
     @property
     def backend(self) -> str:
-        """ "auto", "cpu", "gpu" or "prefer-gpu"; can be set, from the next operation on."""
+        """The backend: "auto", "cpu", "gpu" or "prefer-gpu". Can be set; takes effect with the next operation."""
         return self._core.choice
 
     @backend.setter
@@ -140,7 +140,7 @@ class Session:
 
     @property
     def threads(self) -> int:
-        """CPU threads."""
+        """The number of CPU threads."""
         return self._core.threads
 
     @property
@@ -159,7 +159,7 @@ class Session:
 
     @property
     def unified(self) -> bool:
-        """Whether arrays are made of unified memory; can be set."""
+        """Whether arrays are created in unified memory; can be set."""
         return self._core.unified
 
     @unified.setter
@@ -170,7 +170,7 @@ class Session:
     def xp(self) -> Any:
         """The array namespace of the session, with `linalg`, `fft` and `random`: the functions of `glint.arrays`, which
         create arrays on the session's GPU. Opens the GPU. With the backend "cpu", or with "auto" if no GPU can be
-        opened, NumPy's functions.
+        opened, the functions are NumPy's.
 
         >>> with glint.offload.Session("cpu") as session:
         ...     xp = session.xp
@@ -213,9 +213,10 @@ class Session:
         return self._core.save()
 
     def statistics(self) -> dict[str, Any]:
-        """Operations per backend with times, bytes over the link, and quality of the decisions; "failures": failed
-        attempts on the GPU; "fallbacks": operations that the CPU did because the GPU could not, the last ones in
-        "last_fallbacks"; "total": the sums over all operations, with copies of arrays to and from the GPU."""
+        """Returns statistics as a dictionary. "operations": calls per backend with times, bytes over the link, and
+        quality of the decisions. "failures": failed attempts on the GPU. "fallbacks": operations that ran on the CPU
+        because they failed on the GPU; the last ones are in "last_fallbacks". "total": sums over all operations, with
+        copies of arrays to and from the GPU."""
         return json.loads(self._core.statistics_json())
 
     def reset_statistics(self) -> None:
@@ -223,8 +224,8 @@ class Session:
 
 
 def _call_of(session, name):
-    """A callback of the session, for C++. It does not keep alive what the callback belongs to: that may be the owner of
-    the session, and Python's garbage collector does not see what C++ holds."""
+    """Returns a callback for C++ that calls a method of the session. It holds only a weak reference to the session:
+    Python's garbage collector cannot see references held by C++."""
     of = weakref.ref(session)
 
     def call(*arguments):
@@ -248,7 +249,7 @@ class Restore:
 
 
 def bytes_of(name: str, value: int | str | None) -> int:
-    """Number of bytes from 2**30 or "1GiB"; 0 for None."""
+    """Returns the number of bytes of 2**30 or "1GiB"; 0 for None."""
     if value is None:
         return 0
     if isinstance(value, str):
@@ -265,14 +266,15 @@ _default: Session | None = None
 _of_device: dict[int, Session] = {}
 _of_task: contextvars.ContextVar[tuple[Session, ...]] = contextvars.ContextVar(
     "glint_sessions", default=()
-)  #: of blocks, the innermost last
+)  #: sessions of the enclosing `with` blocks, the innermost last
 
 
 class on_device(contextlib.ContextDecorator):
     """Runs operations without `session=` on this GPU, or on the CPU if that is faster, within a `with` block.
 
     Applies to this thread and this task of asyncio. Each GPU has one such session in the process, so arrays from an
-    earlier block remain valid. An object may be used for several blocks, also nested, and as a decorator of functions.
+    earlier block remain valid. The same object may be used for several blocks, also nested, and as a decorator of
+    functions.
 
     device: CUDA number of the GPU. Raises OptionError if it is negative.
 
@@ -300,8 +302,8 @@ class on_device(contextlib.ContextDecorator):
 
 
 def default_session() -> Session:
-    """The session of operations without `session=`: within `on_device()` that GPU's, else one that the process shares,
-    created at the first call."""
+    """Returns the session of operations without `session=`: within `on_device()`, the session of that GPU; else one
+    that the whole process shares, created at the first call."""
     global _default
     if of_task := _of_task.get():
         return of_task[-1]
@@ -316,7 +318,7 @@ _on_cpu: Session | None = None
 
 @contextlib.contextmanager
 def operations_on_cpu() -> Iterator[None]:
-    """Within the `with` block operations without `session=` run on the CPU, in this thread or task."""
+    """Runs operations without `session=` on the CPU within the `with` block, in this thread or task."""
     global _on_cpu
     with _lock:
         _on_cpu = _on_cpu or Session("cpu")
@@ -328,7 +330,7 @@ def operations_on_cpu() -> Iterator[None]:
 
 
 def active_session() -> Session | None:
-    """The session of the innermost `on_device()` of this thread or task; None outside of any."""
+    """Returns the session of the innermost `on_device()` of this thread or task; None outside such a block."""
     of_task = _of_task.get()
     return of_task[-1] if of_task else None
 
@@ -338,7 +340,7 @@ def session_or_default(session: Session | None) -> Session:
 
 
 def close() -> None:
-    """Releases the GPUs of the default session and of `on_device()`; the next operation may lease one again."""
+    """Releases the GPUs of the default session and of `on_device()`; the next operation may lease a GPU again."""
     for session in _without_owner():
         session.close()
 

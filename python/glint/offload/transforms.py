@@ -188,7 +188,7 @@ def _irfft(a, lengths, axes, out, on, session):
 
 
 def _to_the_end(what, array, axes, lengths):
-    """A view with `axes` last, cut or filled with zeros to `lengths` there."""
+    """Returns the array with `axes` last, cut or filled with zeros to `lengths` along them."""
     rank = len(axes)
     if array.ndim < rank:
         raise OptionError(f"{what}: an array of the shape {array.shape}: {rank} dimensions are needed")
@@ -213,7 +213,7 @@ def _moveaxis(array, source, destination):
 
 
 def _filled_up(array, n, axis):
-    """With zeros behind the elements, to `n` along an axis."""
+    """Appends zeros along an axis, up to `n` elements."""
     if isinstance(array, DeviceArray):
         shape = (*array.shape[:axis], n, *array.shape[axis + 1 :])
         whole = zeros_there(handle_for(array), shape, array.dtype, unified_with(array))

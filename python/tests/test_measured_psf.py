@@ -1,0 +1,133 @@
+"""Measured PSFs: their files, small windows, and molecules beyond their range of z."""
+
+from math import erf
+
+import glint
+import h5py
+import numpy as np
+import pytest
+
+PIXEL_NM, Z_NM = 107.0, 400.0
+CAMERA = glint.IdealCamera(PIXEL_NM, 0, 1)
+
+
+def table():
+    """Coefficients of a Gaussian that is wide along x at one end of z, and along y at the other."""
+    z, y, x = np.meshgrid(np.arange(12) / 11 - 0.5, np.arange(25) - 12.0, np.arange(25) - 12.0, indexing="ij")
+    wide, high = 3.0 + 3 * z, 3.0 - 3 * z
+    return (np.exp(-(x**2) / (2 * wide**2) - y**2 / (2 * high**2)) / (2 * np.pi * wide * high)).astype(np.float32)
+
+
+def write(path, coefficients, **changes):
+    values = dict(pixel_size_nm=PIXEL_NM, samples_per_px=1.0, z_min_nm=-Z_NM, z_max_nm=Z_NM) | changes
+    with h5py.File(path, "w") as f:
+        group = f.create_group("psf")
+        group.create_dataset("coefficients", data=coefficients)
+        group.attrs["format"], group.attrs["version"] = "glint PSF", "1.0"
+        for name, value in values.items():
+            group.attrs[name] = value
+    return path
+
+
+@pytest.fixture
+def psf(tmp_path):
+    return glint.MeasuredPsf(write(tmp_path / "lens.h5", table()))
+
+
+@pytest.mark.parametrize(
+    ("factor", "changes", "words"),
+    [
+        (10, {}, "sums to 10"),
+        (0, {}, "no light"),
+        (1, {"z_max_nm": 1e30}, "z_max_nm"),
+        (1, {"usable_min_nm": 500.0}, "usable_min_nm"),
+        (1, {"samples_per_px": 0.37}, "samples_per_px .* 0.37"),
+        (1, {"hash": "0123456789abcdef"}, "hash .* 0123456789abcdef"),
+    ],
+)
+def test_implausible_files_are_refused(tmp_path, factor, changes, words):
+    write(tmp_path / "odd.h5", np.float32(factor) * table(), **changes)
+    with pytest.raises(glint.InputError, match=f"odd.h5: .*{words}"):
+        glint.MeasuredPsf(tmp_path / "odd.h5")
+
+
+def test_windows_with_little_light_are_refused(psf, recwarn):
+    rois, _ = glint.simulate_rois(20, psf, CAMERA, size=15, photons=(3000, 3000), z_range_nm=200, seed=1)
+    glint.fit(rois, psf, CAMERA)
+    assert not recwarn
+    with pytest.raises(glint.OptionError, match="a window of 3 px contains .* of the light .*roi_size"):
+        glint.fit(rois[:, 6:9, 6:9].copy(), psf, CAMERA)
+    with pytest.warns(UserWarning, match="a window of 5 px contains .* z may be wrong"):
+        glint.fit(rois[:, 5:10, 5:10].copy(), psf, CAMERA)
+
+
+def test_many_molecules_at_an_end_of_z_are_a_warning(psf, tmp_path):
+    step = 2 * Z_NM / 9
+    ends = dict(z_min_nm=-Z_NM + 3 * step, z_max_nm=Z_NM - 3 * step)
+    narrow = glint.MeasuredPsf(write(tmp_path / "narrow.h5", table()[3:9], **ends))
+    sizes = dict(structure="random", frames=40, width=64, height=64, spots_per_frame=2, on_frames=1)
+    simulated = glint.simulate(psf, CAMERA, photons=(3000, 3000), z_range_nm=350, seed=4, **sizes)
+    with pytest.warns(UserWarning, match=r"of \d+ rows .* lie at an end of the PSF's z range \(-133 to 133 nm\)"):
+        locs = glint.localize(simulated.movie, narrow, CAMERA, tmp_path / "locs.hdf5")
+    assert np.count_nonzero(locs.status == glint.FitStatus.AT_BOUND) == locs.info.at_bound > 0.2 * len(locs)
+    assert "Measured PSF" in (tmp_path / "locs.yaml").read_text()
+    assert "narrow.h5" in (tmp_path / "locs.yaml").read_text()
+    rois, _ = glint.simulate_rois(100, psf, CAMERA, size=15, photons=(3000, 3000), z_range_nm=350, seed=1)
+    with pytest.warns(UserWarning, match="of 100 rows .* lie at an end"):
+        glint.fit(rois, narrow, CAMERA)
+
+
+def test_psf_of_lone_spots(tmp_path):
+    """The movie is simulated with a table that has a halo."""
+    y, x = np.meshgrid(np.arange(61) / 2 - 15, np.arange(61) / 2 - 15, indexing="ij")
+    halo = 0.8 * np.exp(-(x**2 + y**2) / 2.4) / 2.4 + 0.2 * np.exp(-(x**2 + y**2) / 14) / 14
+    truth = glint.SplineXYNB(np.float32(halo / np.pi)[None], pixel_size_nm=PIXEL_NM, samples_per_px=2)
+    assert repr(truth) == "SplineXYNB(<table of 1 x 61 x 61>)"
+    sizes = dict(structure="random", frames=150, width=160, height=160, spots_per_frame=8, on_frames=1)
+    simulated = glint.simulate(truth, CAMERA, photons=(2000, 6000), seed=2, **sizes)
+    steps = []
+    found = glint.estimate_psf(
+        simulated.movie, CAMERA, progress=lambda done, all_of_it: steps.append((done, all_of_it))
+    )
+    assert steps[-1][0] == steps[-1][1]
+    assert found.lone > 300 and found.good_p > 0.95 > found.gaussian_good_p and not found.warnings
+    found.save(tmp_path / "psf.h5")
+    assert glint.MeasuredPsf(tmp_path / "psf.h5") == found.psf
+    rois, known = glint.simulate_rois(500, truth, CAMERA, size=11, photons=(2000, 2000), seed=3)
+    fits = glint.fit(rois, found.psf, CAMERA)
+    assert np.mean(fits.p_value < 0.01) < 0.01 + 4 * np.sqrt(0.01 / 500)
+    assert abs(np.median(fits.photons) / 2000 - 1) < 0.03
+    with pytest.raises(glint.OptionError, match="ends in .h5"):
+        found.save(tmp_path / "psf.toml")
+    with pytest.raises(glint.InputError, match="at least 300 are needed"):
+        glint.estimate_psf(simulated.movie, CAMERA, frames=(0, 5))
+
+
+def test_calibration_shows_beads_beside_the_psf():
+    random = np.random.default_rng(1)
+    z_nm = np.arange(-500, 501, 25)
+    beads = [(12.3, 15.8), (45.6, 14.2), (30.1, 31.7), (15.4, 49.5), (48.9, 47.1)]
+    edges = np.arange(65) - 0.5
+
+    def share(center, sigma):
+        return np.diff([erf((edge - center) / (sigma * np.sqrt(2))) for edge in edges]) / 2
+
+    means = np.full((len(z_nm), 64, 64), 10.0)
+    for mean, z in zip(means, z_nm):
+        width, height = 1.4 * np.hypot(1, (z - 200) / 300), 1.35 * np.hypot(1, (z + 200) / 300)
+        for x, y in beads:
+            mean += 20000 * np.outer(share(y, height), share(x, width))
+    stack = (random.poisson(means) + 100).astype(np.uint16)
+    found = glint.calibrate_psf(stack, glint.IdealCamera(100, offset=100, gain=1), z_step_nm=25)
+    size = found.roi_size
+    assert len(found.beads["sections"]) == len(found.beads["rejected"]) == 5
+    for sections in found.beads["sections"]:
+        slices = len(sections["z_nm"])
+        assert sections["xy"].shape == (3, size, size) and abs(sections["xy_z_nm"]) < 60
+        assert sections["xz"].shape == sections["yz"].shape == (3, slices, size) and slices >= len(z_nm) - 2
+        data, model, residual = sections["xz"]
+        assert np.allclose(residual, (data - model) / np.sqrt(np.maximum(model, 0.01)), atol=0.01)
+        assert abs(residual.std() - 1) < 0.15  # 41 x 17 pixels; 10 % less for the fitted coefficients
+    # Spots that are Gaussians: the measured PSF of half of the beads contains more noise.
+    assert found.gaussian["suffices"] and found.gaussian["added_deviance"] < 0
+    assert found.gaussian["z_rms_nm"] < 1.1 * found.z_rms_nm
