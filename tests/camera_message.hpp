@@ -1,4 +1,4 @@
-// What is wrong with a camera's file.
+// Error messages about camera files.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace glint::test {
 
-/// The InputError of a file that is read as a camera.
+/// Returns the message of the InputError of reading a file as a camera.
 inline std::string message_of(const std::filesystem::path& file) {
     try {
         read_camera(file);

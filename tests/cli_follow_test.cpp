@@ -1,4 +1,4 @@
-// `glint localize --follow` and `--stdin`, as a user runs them.
+// Tests `glint localize --follow` and `--stdin` as a user runs them.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 class FollowCommand : public CommandLine {
   protected:
-    /// A file of 40 frames of 48x48 px without a header.
+    /// Writes a file of 40 frames of 48x48 px without a header.
     void make_raw() {
         make_movie("m.tif");
         FrameBlock block;
@@ -46,7 +46,7 @@ TEST_F(FollowCommand, writes_lines_of_json_and_the_file_of_the_whole_movie) {
     ASSERT_EQ(one.exit_code, 0) << one.err;
     EXPECT_EQ(read_bytes(folder_ / "f.csv"), read_bytes(folder_ / "whole.csv"));
     EXPECT_EQ(told.back().at("once_more"), true) << "the whole movie's own misfit is learnt";
-    EXPECT_NE(end.err.find("m.tif: has ended, and its frames are localized once more"), std::string::npos) << end.err;
+    EXPECT_NE(end.err.find("m.tif: has ended; its frames are localized once more"), std::string::npos) << end.err;
 }
 
 TEST_F(FollowCommand, frames_from_a_pipe_are_those_of_the_file) {
@@ -54,14 +54,15 @@ TEST_F(FollowCommand, frames_from_a_pipe_are_those_of_the_file) {
     const Ended piped = run(folder_, "exec glint localize --stdin 48x48 uint16 -o p.csv" + given + " < m.bin");
     ASSERT_EQ(piped.exit_code, 0) << piped.err;
     EXPECT_EQ(lines(piped.out).back().at("frames"), 40);
-    EXPECT_NE(piped.err.find("stdin: the PSF misfit is 0.05, since a pipe cannot be read twice"), std::string::npos);
+    EXPECT_NE(piped.err.find("stdin: the PSF misfit has its default value 0.05, since a pipe cannot be read twice"),
+              std::string::npos);
     const Ended followed = glint("localize m.tif -o f.csv --follow --follow-timeout 1 --psf-misfit 0.05" + given);
     ASSERT_EQ(followed.exit_code, 0) << followed.err;
     EXPECT_EQ(lines(followed.out).back().at("once_more"), false);
     EXPECT_EQ(read_bytes(folder_ / "p.csv"), read_bytes(folder_ / "f.csv"));
 }
 
-// The size of a frame is what the user says: memory is taken for what arrives.
+// The frame size given by the user can be too large: memory is allocated only for data that arrives.
 TEST_F(FollowCommand, a_pipe_that_gives_nothing_takes_no_memory_for_its_frames) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     GTEST_SKIP() << "sanitizers take the address space";
@@ -138,16 +139,19 @@ TEST_F(FollowCommand, files_that_contradict_the_first_ones_metadata_are_the_erro
 }
 
 TEST_F(FollowCommand, a_dash_in_place_of_a_movie_is_told_of_stdin) {
-    expect_fails("localize - -o f.csv" + given, 2, "give --stdin 512x512 uint16");
+    expect_fails("localize - -o f.csv" + given, 2, "as in --stdin 512x512 uint16");
 }
 
 TEST_F(FollowCommand, what_does_not_go_with_a_growing_movie_is_refused) {
     make_movie("m.tif");
-    expect_fails("localize m.tif -o f.csv --follow --frames 0:10" + given, 2, "--frames does not go with --follow");
-    expect_fails("localize m.tif -o f.png --follow --preview 0" + given, 2, "--preview does not go with --follow");
+    expect_fails("localize m.tif -o f.csv --follow --frames 0:10" + given, 2,
+                 "--frames cannot be combined with --follow");
+    expect_fails("localize m.tif -o f.png --follow --preview 0" + given, 2,
+                 "--preview cannot be combined with --follow");
     expect_fails("localize m.tif m.tif -o f --follow" + given, 2, "a second movie");
     expect_fails("localize m.tif --stdin 48x48 uint16 -o f.csv" + given, 2, "leave out m.tif");
-    expect_fails("localize --stdin 48x48 uint16 -o f.csv --resume" + given, 2, "--resume does not go with --stdin");
+    expect_fails("localize --stdin 48x48 uint16 -o f.csv --resume" + given, 2,
+                 "--resume cannot be combined with --stdin");
     expect_fails("localize --stdin 48 uint16 -o f.csv < /dev/null" + given, 2, "width x height");
     expect_fails("localize --stdin 48x48 int16 -o f.csv < /dev/null" + given, 2, "uint8, uint16 or float32");
     expect_fails("localize --stdin 48x48 uint16 -o f.csv < /dev/null" + given, 3, "stdin: has no frames");

@@ -1,4 +1,4 @@
-// What the program estimates from a movie: by `glint inspect`, for `localize ... auto`, and of a camera that is mistaken.
+// Tests estimates from a movie: `glint inspect`, `localize ... auto`, and warnings about wrong camera values.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ TEST_F(CommandLine, inspect_hands_on_no_value_that_it_hardly_knows) {
     const auto drift =
         nlohmann::json::parse(glint("inspect m.tif --json -q").out).at("counts").at("background_drift_adu");
     ASSERT_LT(std::abs(drift.at("value").get<double>()), 3 * drift.at("error").get<double>()) << "there is none";
-    EXPECT_NE(glint("inspect m.tif").out.find(" ADU, which may be chance\n"), std::string::npos);
+    EXPECT_NE(glint("inspect m.tif").out.find(" ADU over the movie, which may be chance\n"), std::string::npos);
 }
 
 TEST_F(CommandLine, inspect_takes_what_is_given) {
@@ -94,7 +94,7 @@ TEST_F(CommandLine, inspect_compares_a_camera_with_the_movie) {
     const Ended warned = glint("inspect m.tif --camera wrong.toml");
     EXPECT_EQ(warned.exit_code, 0) << warned.err;
     EXPECT_NE(warned.err.find("m.tif: by its own noise, likeliest wrong: the gain ("), std::string::npos) << warned.err;
-    // What a camera does not say is estimated, and the command line wins.
+    // Values that --camera lacks are estimated, and the command line overrides it.
     const auto half = nlohmann::json::parse(glint("inspect m.tif --camera half.toml --json -q").out);
     EXPECT_GT(half.at("noise").at("gain_e_per_adu").at("error"), 0);
     EXPECT_EQ(half.at("noise").at("offset_adu").at("error"), 0);
@@ -117,11 +117,11 @@ TEST_F(CommandLine, localize_estimates_what_it_is_told_to) {
     const Localizations found = read_localizations(folder_ / "a.hdf5");
     EXPECT_NE(found.history.back().find("Estimated from the movie: offset "), std::string::npos)
         << found.history.back();
-    // Again to the same, and nothing of it where numbers are given.
+    // A second run gives the same result. With all values given, nothing is estimated.
     EXPECT_EQ(glint("localize m.tif -o a.hdf5 --resume" + estimating).exit_code, 0);
     EXPECT_EQ(glint("localize m.tif -o b.hdf5" + given).out.find("estimated"), std::string::npos);
     EXPECT_EQ(read_localizations(folder_ / "b.hdf5").history.back().find("Estimated"), std::string::npos);
-    // A photon is a photon: the same molecules, as bright to the gain's error.
+    // Photon numbers do not depend on the gain: the same molecules are equally bright within the error of the gain.
     const auto mean = [](const std::vector<float>& values) {
         double sum = 0;
         for (const float value : values) sum += value;
@@ -136,7 +136,7 @@ TEST_F(CommandLine, localize_refuses_to_estimate_what_the_movie_does_not_tell) {
                  "--gain auto: cannot be estimated");
     make_movie("few.tif", 24);
     expect_fails("localize few.tif -o o.hdf5 -q --pixel-size 100nm --offset auto --sigma 130nm --gain auto", 2,
-                 "ADU is too uncertain to go on with");
+                 "ADU is too uncertain to use");
     expect_fails("localize m.tif -o o.hdf5 -q --pixel-size 100nm --offset nan --sigma 130nm --gain 1", 2,
                  "auto, not nan");
     expect_fails("simulate -o s.tif --gain auto", 2, "--gain");
@@ -153,7 +153,7 @@ TEST_F(CommandLine, noise_check_has_an_error_and_names_the_likeliest_mistake) {
     EXPECT_NE(told.err.find("m.tif: by its own noise, likeliest wrong: the gain"), std::string::npos) << told.err;
     const auto right = nlohmann::json::parse(glint("localize m.tif -o c.hdf5 --json -q" + given).out);
     EXPECT_EQ(right.at("likeliest_mistake"), "");
-    // 400 frames whose 44 x 44 places scatter by 1 / sqrt(2 n), and the kurtosis of ten photons a little more
+    // The noise of 44 x 44 positions in 400 frames scatters by 1 / sqrt(2 n), and by the kurtosis of ten photons.
     const double error = right.at("noise_check_error");
     EXPECT_NEAR(right.at("noise_check").get<double>(), 1, 5 * error);
     EXPECT_LT(error, 0.005);

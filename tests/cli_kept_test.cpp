@@ -1,4 +1,4 @@
-// Nothing lost however the program ends, and nothing replaced that was not asked for.
+// Tests that no result is lost however the program ends, and that files are replaced only on request.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -23,12 +23,12 @@ TEST_F(CommandLine, output_that_cannot_be_written_exits_with_4) {
     EXPECT_EQ(folder_.names(), (std::vector<std::string>{".err", ".out", "file", "m.tif"}));
 }
 
-// Whichever file it is that cannot be opened: nothing is wrong with the input.
+// Whichever file cannot be opened, the error does not blame the input.
 TEST_F(CommandLine, too_few_descriptors_exit_with_4) {
     make_movie("m.tif");
     ASSERT_EQ(run(folder_, "exec glint localize m.tif -o locs.hdf5 -q" + given).exit_code, 0);
     const std::string threads = " --threads 2 -q";
-#ifdef __SANITIZE_ADDRESS__  // UBSan looks at types through descriptors of its own: without one it reports a wrong type
+#ifdef __SANITIZE_ADDRESS__  // UBSan needs a descriptor to check types: without one it reports a wrong type
     constexpr int least = 12;
 #else
     constexpr int least = 4;
@@ -37,7 +37,7 @@ TEST_F(CommandLine, too_few_descriptors_exit_with_4) {
     for (int limit = least; limit < 24; ++limit) {
         const std::string with = fmt::format("ulimit -n {}; exec glint ", limit);
         const Ended end = run(folder_, with + "localize m.tif -o o.hdf5 --overwrite" + given + threads);
-        if (end.err.find("shared libraries") != end.err.npos) continue;  // the loader's
+        if (end.err.find("shared libraries") != end.err.npos) continue;  // an error of the loader
         EXPECT_TRUE(end.exit_code == 0 || end.exit_code == 4) << limit << ": " << end.exit_code << " " << end.err;
         EXPECT_EQ(end.exit_code == 4, end.err.find("raise the limit of open files (ulimit -n)") != end.err.npos)
             << end.err;
@@ -75,7 +75,7 @@ TEST_F(CommandLine, killed_half_way_it_resumes_to_the_same_bytes) {
     EXPECT_FALSE(exists("o.hdf5.journal"));
     const Ended again = glint("localize m.tif -o o.hdf5 --resume" + given);
     EXPECT_EQ(again.exit_code, 0);
-    EXPECT_NE(again.err.find("finished already"), std::string::npos);
+    EXPECT_NE(again.err.find("already finished"), std::string::npos);
 }
 
 TEST_F(CommandLine, continuations_count_once) {
@@ -112,7 +112,8 @@ TEST_F(CommandLine, interrupted_it_keeps_what_is_finished) {
     }
 }
 
-/// Whether the process that wrote its number into this file catches signals: by SIGHUP, which a shell does not catch, and glint last.
+/// Returns true if the process that wrote its number into this file catches signals. Checks SIGHUP, which a shell does
+/// not catch, and for which glint sets the last handler.
 static bool catches_signals(const std::filesystem::path& number_file) {
     std::string number, word;
     if (!(std::ifstream(number_file) >> number)) return false;
@@ -122,7 +123,7 @@ static bool catches_signals(const std::filesystem::path& number_file) {
     return false;
 }
 
-// The molecules of so many frames take long.
+// Drawing the molecules of so many frames takes a long time.
 TEST_F(CommandLine, a_simulation_is_stopped_before_its_first_frame_too) {
     for (int signal : {SIGINT, SIGTERM}) {
         Program program(folder_,
@@ -137,7 +138,7 @@ TEST_F(CommandLine, a_simulation_is_stopped_before_its_first_frame_too) {
     }
 }
 
-// A file size limit stands for a full disk: both fail the write half-way through a record.
+// A file size limit simulates a full disk: in both cases the write fails in the middle of a record.
 TEST_F(CommandLine, a_full_disk_loses_nothing) {
     make_movie("m.tif", 1000);
     ASSERT_EQ(glint("localize m.tif -o whole.hdf5 -q" + given).exit_code, 0);
@@ -160,7 +161,8 @@ TEST_F(CommandLine, several_movies_go_into_a_folder_or_are_joined) {
     ASSERT_EQ(both.exit_code, 0) << both.err;
     EXPECT_EQ(nlohmann::json::parse(both.out).size(), 2u);
     EXPECT_TRUE(exists("results/a.hdf5") && exists("results/b.hdf5"));
-    ASSERT_EQ(glint("localize a.tif -o alone" + given).exit_code, 0);  // as for several: no ending, a folder
+    ASSERT_EQ(glint("localize a.tif -o alone" + given).exit_code,
+              0);  // as for several movies: a name without an extension is a folder
     EXPECT_TRUE(read_bytes(folder_ / "alone/a.hdf5") == read_bytes(folder_ / "results/a.hdf5"));
     ASSERT_EQ(glint("localize a.tif b.tif -o joined.hdf5 --concat" + given).exit_code, 0);
     const Localizations joined = read_localizations(folder_ / "joined.hdf5");
@@ -169,7 +171,7 @@ TEST_F(CommandLine, several_movies_go_into_a_folder_or_are_joined) {
     EXPECT_GE(joined.frame.back(), 40u);
 }
 
-// Also of a folder, whose files are a movie in order.
+// The same check for a folder whose files in order are a movie.
 TEST_F(CommandLine, parts_whose_metadata_contradict_each_other_need_a_value) {
     std::filesystem::create_directory(folder_ / "f");
     for (const std::string nm : {"100", "160"})
@@ -208,7 +210,7 @@ TEST_F(CommandLine, tables_are_converted_and_merged) {
     EXPECT_EQ(beside.exit_code, 0) << "the table has no .yaml that would be written over\n" << beside.err;
     expect_fails("convert l.hdf5 -o l.hdf5 --overwrite", 2, "itself");
     expect_fails("convert l.hdf5 -o l.txt", 2, ".csv");
-    expect_fails("convert l.hdf5 -o m.csv --consecutive", 2, "several");
+    expect_fails("convert l.hdf5 -o m.csv --consecutive", 2, "at least two tables");
 }
 
 TEST_F(CommandLine, a_csv_is_converted_again_over_what_was_made_of_it) {

@@ -1,4 +1,4 @@
-// What messages call a flag is one.
+// Tests that flags in messages exist.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ TEST_F(CommandLine, has_a_flag_for_each_option_of_messages) {
     const std::string all = glint("completion bash").out;
     ASSERT_NE(all.find("--pixel-size"), std::string::npos);
     for (std::size_t k = 0; k < std::size(option_names); ++k) {
-        if (Option(k) == Option::psf_number) continue;  // a flag only where a model has numbers of its own
+        if (Option(k) == Option::psf_number) continue;  // a flag only if a model has parameters
         std::string words = cli::flag_of(Option(k), "");
         if (words.starts_with('`')) words = words.substr(1, words.size() - 2);
         const std::size_t at = words.rfind("--");
@@ -24,7 +24,7 @@ TEST_F(CommandLine, has_a_flag_for_each_option_of_messages) {
         const std::string flag = words.substr(at);
         if (at == 0)
             EXPECT_NE((" " + all).find(" " + flag + " "), std::string::npos) << flag;
-        else  // a command's
+        else  // the flag of one command
             EXPECT_NE(glint(words.substr(6, at - 6) + "--help").out.find(flag), std::string::npos) << words;
     }
 }

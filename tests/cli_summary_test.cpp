@@ -1,4 +1,4 @@
-// What the program says of a run: summaries, JSON, warnings, previews.
+// Tests the reports on a run: summaries, JSON, warnings, previews.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -70,7 +70,7 @@ TEST_F(CommandLine, fit_finds_several_molecules_in_a_roi) {
     TiffMovieWriter writer(folder_ / "rois.tif", info);
     FrameBlock block;
     block.count = 30, block.width = block.height = 13, block.type = PixelType::uint16;
-    for (std::size_t roi = 0; roi < 30; ++roi)  // the other 30, 4 px to the right, in the same ROIs
+    for (std::size_t roi = 0; roi < 30; ++roi)  // adds the other 30 spots to the same ROIs, 4 px to the right
         for (std::size_t p = 0; p < 169; ++p) {
             const float right = p % 13 < 4 ? 10 : rois.pixels[(roi + 30) * 169 + p - 4];
             const auto count = std::uint16_t(100 + rois.pixels[roi * 169 + p] + right);
@@ -94,7 +94,7 @@ TEST_F(CommandLine, fit_finds_several_molecules_in_a_roi) {
     expect_fails("fit rois.tif -o g.hdf5 --emitters 2 --backend gpu" + given, 2, "CPU only");
 }
 
-// A movie or stack of the pixels, 32-bit.
+// Writes a 32-bit movie or stack with these pixels.
 static void write_floats(const std::filesystem::path& path, int edge, const std::vector<float>& pixels) {
     MovieInfo info;
     info.width = info.height = edge, info.type = PixelType::float32;
@@ -168,7 +168,7 @@ TEST_F(CommandLine, rows_beyond_the_edge_are_told) {
     const Ended end = glint("fit rois.tif -o f.hdf5" + given);
     ASSERT_EQ(end.exit_code, 0) << end.err;
     EXPECT_NE(end.out.find("beyond the edge  3 rows have x or y below 0"), std::string::npos) << end.out;
-    EXPECT_NE(end.out.find("they are in the file, and Picasso leaves them out"), std::string::npos) << end.out;
+    EXPECT_NE(end.out.find("contains them, but Picasso leaves them out"), std::string::npos) << end.out;
 }
 
 TEST_F(CommandLine, a_machine_without_a_gpu_is_no_news) {
@@ -222,7 +222,7 @@ TEST_F(CommandLine, preview_shows_what_the_run_writes_for_that_frame) {
 
 TEST_F(CommandLine, preview_is_of_the_first_movie_and_of_the_frames_asked_for) {
     make_movie("m.tif", 60);
-    make_movie("n.tif", 40, 64);  // of another size: no movie with the first
+    make_movie("n.tif", 40, 64);  // of another size: cannot be joined with the first movie
     const auto one = nlohmann::json::parse(glint("localize m.tif -o p.png --preview 7 --json" + given).out);
     const Ended several = glint("localize m.tif n.tif -o q.png --preview 7 --json" + given);
     ASSERT_EQ(several.exit_code, 0) << several.err;
@@ -232,11 +232,11 @@ TEST_F(CommandLine, preview_is_of_the_first_movie_and_of_the_frames_asked_for) {
     EXPECT_EQ(of_first, one) << "with what the first alone teaches";
     expect_fails("localize m.tif n.tif -o r.png --preview 60" + given, 2, "--preview 60: m.tif has frames 0 to 59");
     expect_fails("localize m.tif -o r.png --preview 7 --frames 10:20" + given, 2,
-                 "--preview 7: --frames 10:20 are the frames 10 to 19 of m.tif");
+                 "--preview 7: --frames 10:20 selects the frames 10 to 19 of m.tif");
     EXPECT_EQ(glint("localize m.tif -o r.png --preview 10 --frames 10:20 -q" + given).exit_code, 0);
 }
 
-/// The number in the summary's line that begins so; -1: there is none.
+/// Returns the number in the line of the summary that begins with this text; -1 if there is none.
 static long count_in(const std::string& summary, const std::string& line) {
     const std::size_t at = ('\n' + summary).find('\n' + line + "  ");
     return at == std::string::npos ? -1 : std::stol(summary.substr(summary.find_first_not_of(' ', at + line.size())));
@@ -257,13 +257,13 @@ TEST_F(CommandLine, a_movie_without_spots_has_a_sensible_summary_and_score) {
     EXPECT_EQ(nlohmann::json::parse(glint("score o.hdf5 o.hdf5 --json").out)["recall"], nullptr);
 }
 
-// An offset above the background made figures like 22241806.00.
+// An offset above the background once gave values such as 22241806.00.
 TEST_F(CommandLine, noise_check_of_a_background_below_0_says_what_to_do) {
     make_movie("m.tif");
     const Ended end =
         glint("localize m.tif -o o.hdf5 --pixel-size 100nm --offset 150 --gain 1 --sigma 130nm --emitters 1");
     ASSERT_EQ(end.exit_code, 0) << end.err;
-    EXPECT_NE(end.out.find("over 10 (1 when the camera's values are right): see the warning"), end.out.npos) << end.out;
+    EXPECT_NE(end.out.find("over 10 (1 if the camera's values are right): see the warning"), end.out.npos) << end.out;
     EXPECT_NE(end.err.find("the offset of 150 ADU is too high: the movie's median count is 1"), end.err.npos)
         << end.err;
 }
@@ -297,7 +297,7 @@ TEST_F(CommandLine, score_refuses_tables_of_two_pixel_sizes) {
             0);
     expect_fails("score 100.hdf5 130.hdf5", 2, "100.hdf5 has pixels of 100 nm and 130.hdf5 of 130 nm");
     expect_fails("score 100.hdf5 130.hdf5 --pixel-size 100nm", 2, "130.hdf5 of 130 nm");
-    // The ways out that it names: Pixelsize in the .yaml, or the truth in nm.
+    // The remedies that the message names: Pixelsize in the .yaml, or the truth in nm.
     const std::string recall = glint("score 100.hdf5 100.hdf5 --json").out;
     ASSERT_EQ(run(folder_, "sed -i 's/^Pixelsize: 130/Pixelsize: 100/' 130.yaml").exit_code, 0);
     EXPECT_EQ(glint("score 100.hdf5 130.hdf5 --json").out, recall);
@@ -333,7 +333,8 @@ TEST_F(CommandLine, filter_and_render_tell_of_nothing_left) {
     EXPECT_EQ(glint("filter l.hdf5 -o all.hdf5 --where \"photons > 0\"").err, "");
 }
 
-// With a gain four times too high rows state half of their precision: the pictures of `glint run` show what NeNA measures.
+// With a gain four times too high, rows state half of their precision. The pictures of `glint run` use the precision of
+// NeNA.
 TEST_F(CommandLine, run_draws_the_precision_that_is_measured) {
     ASSERT_EQ(glint("simulate -o w.tif --seed 1 --frames 600 --size 64 --sigma 130nm --pixel-size 100nm --offset 100 "
                     "--gain 0.5 --spots 5 --blinks 8 --background 10 -q")

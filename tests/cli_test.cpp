@@ -1,4 +1,4 @@
-// The program itself: its words, its exit codes, and messages that help.
+// Tests the program as a whole: commands, exit codes and error messages.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ TEST_F(CommandLine, from_simulation_to_picture) {
     const Ended scored = glint("score locs.hdf5 m_truth.csv --json");
     ASSERT_EQ(scored.exit_code, 0) << scored.err;
     const auto score = nlohmann::json::parse(scored.out);
-    // 500 photons on background 10 are found by nearly all; what is lost are overlaps of about 1 in 10 spots.
+    // Nearly all molecules of 500 photons on background 10 are found. About 1 in 10 spots is lost in overlaps.
     EXPECT_GT(score["recall"], 0.8);
     EXPECT_GT(score["precision"], 0.9);
     EXPECT_EQ(score["radius_nm"], 100);
@@ -135,7 +135,7 @@ TEST_F(CommandLine, flags_that_would_change_nothing_are_refused) {
     expect_fails("render l.hdf5 -o p.tif --colormap gray", 2, "--colormap changes nothing in a .tif");
     expect_fails("render l.hdf5 -o p.tif --scale-bar 1um", 2, "--scale-bar changes nothing in a .tif");
     expect_fails("render l.hdf5 -o p.tif --saturate 2", 2, "--saturate changes nothing in a .tif");
-    expect_fails("render l.hdf5 m.hdf5 -o p.png --colormap gray", 2, "--colormap changes nothing where each table");
+    expect_fails("render l.hdf5 m.hdf5 -o p.png --colormap gray", 2, "--colormap changes nothing if each table");
     expect_fails("render l.hdf5 -o p.png --mode histogram --min-blur 2", 2,
                  "--min-blur changes nothing in a histogram");
     expect_fails("resolution l.hdf5 --block-frames 99", 2, "--block-frames changes nothing with --split blinks");
@@ -162,12 +162,12 @@ TEST_F(CommandLine, an_empty_value_is_no_value) {
 
 TEST_F(CommandLine, a_simulation_of_nothing_is_refused_and_saturation_told) {
     expect_fails("simulate -o s.tif --blinks 0", 2, "--blinks 0: give more than 0, or leave it out");
-    expect_fails("simulate -o s.tif --offset 65535", 2, "a background at 65545 ADU (--offset 65535");
-    expect_fails("simulate -o s.tif --offset -11", 2, "a background at -1 ADU");
+    expect_fails("simulate -o s.tif --offset 65535", 2, "the background of 65545 ADU (--offset 65535");
+    expect_fails("simulate -o s.tif --offset -11", 2, "the background of -1 ADU");
     EXPECT_FALSE(exists("s.tif"));
     const Ended told = glint("simulate -o s.tif --frames 3 --size 32 --offset 65525 --background 10 -q --seed 1");
     EXPECT_EQ(told.exit_code, 2) << "10 above 65525 is the end\n" << told.err;
-    // Of Poisson counts of mean 10 above 65520 some 8 % reach 65535.
+    // Some 8 % of Poisson counts of mean 10 above 65520 reach 65535.
     const Ended some = glint("simulate -o s.tif --frames 3 --size 32 --offset 65520 --spots 0 -q --seed 1");
     EXPECT_EQ(some.exit_code, 0);
     EXPECT_NE(some.err.find("% of the pixels are saturated, at 65535"), some.err.npos) << some.err;

@@ -1,4 +1,4 @@
-// Values that must be known, the commands that name them, and cameras.
+// Tests errors about missing values, the commands that they suggest, and cameras.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -103,7 +103,7 @@ TEST_F(CommandLine, commands_to_go_on_with_have_the_flags_that_were_given) {
                  "glint fit r.npy -o o.csv --psf GaussianXYNBS --sigma 130nm --pixel-size 100nm --gain 0.5 --offset");
 }
 
-// Pasted into a shell, whatever the movie is called.
+// The suggested command works in a shell for any name of the movie.
 TEST_F(CommandLine, commands_to_paste_are_words_for_a_shell) {
     make_movie("m.tif");
     for (const std::string name : {"a b;c|d.tif", "it's $HOME.tif", "-x.tif", "{a,b}\\#.tif", "two\nlines.tif"}) {
@@ -165,7 +165,7 @@ TEST_F(CommandLine, a_camera_is_calibrated_and_used) {
     const Ended used = glint("localize light.tif -o locs.hdf5 --sigma 130nm --camera camera.toml -q");
     EXPECT_EQ(used.exit_code, 0) << used.err;
     expect_fails("calibrate camera --dark dark.tif -o camera.toml", 2, "camera.toml exists");
-    expect_fails("calibrate camera --dark dark.tif --light light.tif --gain 1 -o c.toml", 2, "give one of them");
+    expect_fails("calibrate camera --dark dark.tif --light light.tif --gain 1 -o c.toml", 2, "leave one out");
     expect_fails("calibrate camera --dark light.tif --light dark.tif -o c.toml", 3, "not brighter than the dark");
     EXPECT_FALSE(exists("c.toml") || exists("c_maps.hdf5"));
     const Ended only_dark = glint("calibrate camera --dark dark.tif -o dark.toml -q");
@@ -206,7 +206,7 @@ TEST_F(CommandLine, maps_of_a_camera_are_told_from_movies) {
     expect_fails("inspect camera_maps.hdf5", 3, "maps of a camera (offset, gain): give them with --camera");
 }
 
-// All rows state the same precision: A and B cannot be told apart.
+// All rows state the same precision, so A and B cannot be distinguished.
 TEST_F(CommandLine, a_variance_that_many_pairs_do_not_tell_is_not_said_to_lack_them) {
     std::string table = "\"frame\",\"x [nm]\",\"y [nm]\",\"uncertainty [nm]\"\n";
     for (int frame = 1; frame <= 400; ++frame)

@@ -20,7 +20,7 @@ inline const std::string given = camera + " --sigma 130nm";
 
 class CommandLine : public ::testing::Test {
   protected:
-    /// A movie of random spots, with its truth nowhere but in the simulation.
+    /// Writes a movie of random spots, without its truth.
     void make_movie(const std::string& name, std::int64_t frames = 40, int edge = 48) {
         SimulateOptions options;
         options.structure = Structure::random;
@@ -32,7 +32,7 @@ class CommandLine : public ::testing::Test {
         ideal.offset_adu.scalar = 100;
         const Simulation simulation(options, ideal);
         MovieInfo info = simulation.info();
-        info.pixel_size_nm.reset();  // the file shall know nothing
+        info.pixel_size_nm.reset();  // the file contains no pixel size
         TiffMovieWriter writer(folder_ / name, info);
         FrameBlock block;
         for (std::int64_t first = 0; first < frames; first += 40) {

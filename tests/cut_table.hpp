@@ -1,4 +1,4 @@
-// A table in memory, handed on in pieces as a large file is.
+// A table in memory that is passed in pieces, as a large file is.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -32,7 +32,7 @@ class CutTable final : public TablePieces {
     Localizations like_;
 };
 
-/// All pieces in one table again.
+/// Returns all pieces in one table.
 inline Localizations joined(TablePieces& pieces) {
     Localizations out = select(pieces.like(), {});
     out.extra.clear();
@@ -40,7 +40,7 @@ inline Localizations joined(TablePieces& pieces) {
     return out;
 }
 
-/// Column by column, and the metadata.
+/// Compares each column and the metadata.
 inline void expect_same(const Localizations& a, const Localizations& b) {
     for (const LocalizationColumn& column : localization_columns())
         EXPECT_EQ(a.*column.values, b.*column.values) << column.name;

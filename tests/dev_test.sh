@@ -1,5 +1,5 @@
 #!/bin/sh
-# ./dev beside stand-ins for Debian's packages, Python and CMake: installations that fail, and two at once.
+# ./dev with stand-ins for Debian's packages, Python and CMake: failing and simultaneous installations.
 # SPDX-License-Identifier: MIT
 set -eu
 dev=$(cd "$(dirname "$0")/.." && pwd)/dev
@@ -17,7 +17,7 @@ for name in cmake ctest; do
     echo "#!/bin/sh
 echo $name >>'$folder/called'" >"$folder/bin/$name"
 done
-# Stands for a virtual environment's Python, too: installing takes a while, and notes whether another one does the same.
+# Also replaces a virtual environment's Python. Installing takes a while, and records whether another installation runs.
 cat >"$folder/bin/python3" <<END
 #!/bin/sh
 if [ "\$2" = venv ]; then
@@ -57,4 +57,5 @@ exit 8" >"$folder/bin/ctest"
 if TEST_TURN=5 "$folder/dev" test >"$folder/out" 2>&1; then fail "a test that fails is not noticed"; fi
 command="TEST_TURN=5 TEST_THOROUGH=0 ./dev test --tests-regex '^(Suite\.fails/1)\$'"
 grep -qF "$command" "$folder/out" || fail "no command that repeats a failed test"
-head -n 1 "$folder/build/release/failed_tests.txt" | grep -qF "$command" || fail "no command in the list of failed tests"
+head -n 1 "$folder/build/release/failed_tests.txt" | grep -qF "$command" ||
+    fail "no command in the list of failed tests"

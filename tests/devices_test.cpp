@@ -1,5 +1,5 @@
-// `glint devices` on simulated servers: what is matched with what, what cannot be used and why, and libraries that are
-// missing or refuse.
+// `glint devices` on simulated servers: matching CUDA's devices with NVML's, reasons why a device cannot be used, and
+// libraries that are missing or refuse.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ struct SimulatedDevices : ::testing::Test {
         if (!std::filesystem::exists(libraries / "libcuda.so.1"))
             GTEST_SKIP() << "no simulated server in " << libraries;
     }
-    /// A command on a server of its own, which the variables describe.
+    /// Runs a command on a new server, which the variables describe.
     Ended on_server(const std::string& variables, const std::string& command) {
         std::filesystem::remove(folder / "state");
         return run(folder, "unset CUDA_VISIBLE_DEVICES; export LD_LIBRARY_PATH=" + libraries.string() +
@@ -49,7 +49,7 @@ struct SimulatedDevices : ::testing::Test {
         EXPECT_EQ(ended.exit_code, 0) << ended.err;
         return ended.out;
     }
-    /// "0:GPU-1112 -:GPU-2223": each device with CUDA's number, in NVML's order.
+    /// Returns each device with CUDA's number, in NVML's order: "0:GPU-1112 -:GPU-2223".
     static std::string numbers(const json& all) {
         std::string words;
         for (const json& device : all["devices"]) {
@@ -72,7 +72,7 @@ struct SimulatedDevices : ::testing::Test {
     static std::string why_not(const json& all, const std::string& uuid) {
         return find(all, uuid)["why_not"].get<std::string>();
     }
-    /// A folder in which one library of the server is in place and the other is no library.
+    /// Creates a folder with one library of the server, and a file that is no library instead of the other.
     void leave_only(const std::string& present, const std::string& absent) {
         std::filesystem::create_symlink(libraries / present, folder / present);
         folder.write(absent, "");
@@ -88,7 +88,7 @@ void expect_in(const std::string& part, const std::string& words) {
 
 TEST_F(SimulatedDevices, are_matched_by_uuid_where_cuda_counts_in_another_order) {
     const std::string server = "SIMGPU_REVERSED=1 SIMGPU_DEVICES=1x8GiB,1x16GiB,1x80GiB ";
-    // Without NVML's word the memory is CUDA's.
+    // If NVML does not report the memory, CUDA's value is used.
     for (const std::string refused : {"", "SIMGPU_NVML_FAULT=nvmlDeviceGetMemoryInfo:3"}) {
         const json all = devices(server + refused);
         EXPECT_EQ(numbers(all), "2:GPU-1112 1:GPU-2223 0:GPU-3334");
@@ -264,7 +264,7 @@ TEST_F(SimulatedDevices, are_the_same_whatever_nvml_refuses) {
 }
 
 TEST_F(SimulatedDevices, that_nvml_does_not_tell_apart_are_not_guessed_at) {
-    // A MIG instance without a UUID cannot be told from the others; its GPU is known by its place on the bus.
+    // A MIG instance without a UUID cannot be distinguished from other instances. Its GPU is identified by the bus.
     const json nameless = devices("SIMGPU_MIG=1:2 SIMGPU_NVML_FAULT=nvmlDeviceGetUUID:3");
     EXPECT_EQ(numbers(nameless), "0:GPU-1112 -: 1:MIG-3334");
     EXPECT_EQ(find(nameless, uuid_0)["free_bytes"], 8 * gib - (4u << 20));

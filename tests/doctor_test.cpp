@@ -20,7 +20,7 @@ using lease::test::bin;
 using lease::test::LeaseProcesses;
 using nlohmann::json;
 
-/// The finding of this check whose words hold `words`.
+/// Returns the finding of this check that contains `words`.
 const Finding* find(const Findings& findings, const std::string& check, const std::string& words) {
     for (const Finding& finding : findings)
         if (finding.check == check && finding.found.find(words) != std::string::npos) return &finding;
@@ -60,13 +60,12 @@ TEST(Doctor, a_machine_without_a_gpu_has_no_problem_with_it) {
     expect(check_driver(dev.path().string(), bus.path().string()), Health::problem, "driver", "no NVIDIA driver");
 }
 
-// Each run on the CPU that could have been on a GPU looks: with its device files there, without the driver, which takes
-// 0.1 s to load.
+// Each run on the CPU that could use a GPU checks for device files, but does not load the driver, which takes 0.1 s.
 TEST(GpuDoctor, device_files_tell_of_a_gpu_before_the_driver_is_loaded) {
     const auto is_loaded = [] { return dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD) != nullptr; };
     TemporaryFolder dev, bus;
     dev.write("nvidiactl", "");
-    GTEST_FLAG_SET(death_test_style, "threadsafe");  // the program from its start
+    GTEST_FLAG_SET(death_test_style, "threadsafe");  // starts the program again
     EXPECT_EXIT(
         {
             const bool before = is_loaded();
@@ -174,7 +173,7 @@ TEST(Doctor, who_keeps_the_turn_to_create_a_context_is_named) {
     expect(check_leases(leases), Health::warning, "leases", "has the turn to create a context, for 25 s");
 }
 
-/// The whole command on the simulated server.
+/// Tests of the whole command on the simulated server.
 struct DoctorCommand : LeaseProcesses {
     int code = -1;
 
@@ -194,7 +193,7 @@ struct DoctorCommand : LeaseProcesses {
         EXPECT_EQ(code, std::any_of(findings.begin(), findings.end(), is_problem) ? 6 : 0);
         return findings;
     }
-    /// With this in the environment it finds that.
+    /// Expects a finding if this variable is set.
     void expect_with(const char* variable, const std::string& value, Health health, const char* check,
                      const char* words) {
         SCOPED_TRACE(std::string(variable) + "=" + value);
@@ -212,7 +211,7 @@ TEST_F(DoctorCommand, finds_nothing_where_all_is_well) {
     ASSERT_EQ(::chmod((server / "leases").c_str(), 01777), 0);
     for (const char* name : {"CUDA_LAUNCH_BLOCKING", "CUDA_MPS_PIPE_DIRECTORY"}) set(name, {});
     for (const Finding& finding : examine()) {
-        // A test may itself run in a container, and a build be without kernels.
+        // The test itself may run in a container, and the build may have no kernels.
         if (finding.check == "lease directory" || finding.check == "kernels" || finding.check == "device files")
             continue;
         EXPECT_EQ(finding.health, Health::ok) << finding.check << ": " << finding.found;
@@ -396,7 +395,7 @@ TEST_F(DoctorCommand, tries_each_gpu_when_it_is_told_to) {
     const std::filesystem::path kernels = bin.parent_path() / "simgpu" / "libsimgpu_all_kernels.so";
     if (!std::filesystem::exists(kernels)) GTEST_SKIP() << "no " << kernels;
     set("SIMGPU_KERNELS", kernels.string());
-    expect(examine({"--test"}), Health::ok, "test", "copies are right");
+    expect(examine({"--test"}), Health::ok, "test", "copies are correct");
     EXPECT_FALSE(find(examine(), "test", ""));
     set("SIMGPU_FAULT", "cuDevicePrimaryCtxRetain:1+:2");
     expect(examine({"--test"}), Health::warning, "test", "no context could be created");

@@ -14,7 +14,7 @@
 
 namespace glint::test {
 
-/// Square frames of expected photoelectrons, `mean(frame)`, with Poisson noise and the offset of drawn_camera().
+/// Returns square frames with Poisson noise around `mean(frame)`, in photoelectrons, and the offset of drawn_camera().
 template <class Mean>
 std::unique_ptr<Movie> drawn_movie(int frames, int edge_px, std::mt19937& random, const Mean& mean) {
     FrameBlock block;

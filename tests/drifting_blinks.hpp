@@ -17,7 +17,7 @@ inline constexpr double pixel_nm = 100, precision_nm = 9;
 inline double true_x(int f) { return 60 * std::sin(f / 900.0) + (f >= 2500 ? 40 : 0); }
 inline double true_y(int f) { return 0.02 * f; }
 
-/// Molecules that blink for four frames again and again, 12 to a structure of 60 x 40 nm.
+/// Returns molecules that blink repeatedly, four frames each time; 12 per structure of 60 x 40 nm.
 inline Localizations blinking(unsigned seed, int blinks, double field_nm = 20000, int structures = 100) {
     std::mt19937 random(seed);
     std::normal_distribution<double> normal;

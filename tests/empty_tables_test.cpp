@@ -1,4 +1,4 @@
-// Tables without rows, through every command that makes a table of one: their columns stay, and they are no frames.
+// Tables without rows, through every command that reads and writes tables: the columns stay, and no frames appear.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// Checks that a call throws one of glint's errors and that its message has what a person needs.
+// Checks that a call throws one of glint's errors, and that the message contains what a user needs.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace glint::test {
 
-/// Expects `call` to throw an E whose message holds every one of `parts`.
+/// Expects `call` to throw an E whose message contains all `parts`.
 template <class E, class F>
 void expect_error(F call, std::initializer_list<const char*> parts) {
     try {

@@ -1,4 +1,4 @@
-// For LD_PRELOAD: a system that lets a process have FEW_THREADS threads at once beside its first.
+// For LD_PRELOAD: simulates a system on which a process may have at most FEW_THREADS threads besides its first.
 // SPDX-License-Identifier: MIT
 #include <dlfcn.h>
 #include <pthread.h>

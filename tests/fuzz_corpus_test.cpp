@@ -1,4 +1,5 @@
-// Replays the fuzzers' inputs: seeds and what once broke a reader. A reader answers or throws glint's own error.
+// Replays the fuzzers' inputs: seeds, and inputs that once broke a reader. A reader succeeds or throws glint's own
+// error.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -31,7 +32,7 @@ TEST(FuzzCorpus, every_input_is_answered_or_refused) {
     }
 }
 
-// Else a fuzzer would begin with what the reader refuses at its first bytes.
+// Otherwise a fuzzer would start from an input whose first bytes the reader refuses.
 TEST(FuzzCorpus, the_seed_of_records_is_as_they_are_written_now) {
     Localizations like;
     like.frame = {0}, like.x_px = like.y_px = like.photons = {1};

@@ -1,5 +1,6 @@
-// The program on a GPU, simulated or behind the shim, on which everything goes wrong in turn: its result is complete,
-// or there is none and a clear error; nothing stays on the GPU. Each run is a process of its own, as faults are.
+// The program on a GPU, simulated or behind the shim, with each call failing in turn. Either the result is complete, or
+// there is a clear error and no result. Nothing stays on the GPU. Each run is a separate process, because faults are
+// set for a process.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -20,9 +21,9 @@ class FaultyGpu : public GpuProgram {
         GpuProgram::SetUp();
         if (!IsSkipped()) write_rois(folder_, fits);
     }
-    /// The driver's functions that a fit calls.
+    /// Returns the driver's functions that a fit calls.
     std::vector<std::string> calls_of_a_fit() {
-        if (!real_driver_.empty())  // nobody counts there
+        if (!real_driver_.empty())  // the shim does not count calls
             return {"cuInit",
                     "cuDevicePrimaryCtxRetain",
                     "cuMemPoolCreate",
@@ -44,8 +45,8 @@ class FaultyGpu : public GpuProgram {
         EXPECT_GT(functions.size(), 20u);
         return functions;
     }
-    /// Such a call is not repeated when it fails: it may report an earlier error and have done its work, and to give
-    /// back twice is worse than to leave it to the process's end.
+    /// Returns true if a function releases a resource. Such calls are not repeated when they fail: the call may report
+    /// an earlier error although it succeeded. Releasing twice is worse than leaving the release to the process's end.
     static bool gives_back(const std::string& function) {
         return function == "cuDevicePrimaryCtxRelease" || function == "cuMemPoolDestroy" ||
                function == "cuMemHostUnregister" || function == "cuMemFreeAsync";
@@ -54,9 +55,9 @@ class FaultyGpu : public GpuProgram {
         return function == "cuLaunchKernel" || function.find("Async") != std::string::npos;
     }
     bool complete(int rows = fits) const { return GpuProgram::complete(rows); }
-    /// For what is never to be had.
+    /// For resources that never become available.
     void be_impatient() { gpu_timeout_ = auto_timeout_ = "0.2s"; }
-    /// Whether the GPU came through by itself; if not, the CPU does, or there is a clear error and no result.
+    /// Returns true if the GPU completed the work. If not, expects that the CPU did, or a clear error and no result.
     bool expect_all_or_nothing(const std::string& fault, const std::string& audit = "1") {
         SCOPED_TRACE(fault);
         if (fault.find('+') != fault.npos) be_impatient();
@@ -92,7 +93,7 @@ TEST_F(FaultyGpu, is_used_or_not_as_the_variables_say) {
     EXPECT_EQ(fit_with("GLINT_GPU_ENABLED=off", "--backend gpu").exit_code, 5);
 }
 
-// A GPU that is opened in vain would be told of.
+// A GPU that is opened without need would be reported.
 TEST_F(FaultyGpu, work_that_the_cpu_finishes_before_a_gpu_is_open_asks_none) {
     const std::string broken = "SIMGPU_FAULT=cuInit:1+:999";
     const std::string simulate = "glint simulate -o m.tif --frames 10 --size 64 --overwrite",
@@ -101,7 +102,7 @@ TEST_F(FaultyGpu, work_that_the_cpu_finishes_before_a_gpu_is_open_asks_none) {
                           "--overwrite --json --backend ";
     ASSERT_EQ(run_with("", simulate).exit_code, 0);
     write_rois(folder_,
-               20);  // too few, as the frames, for a trial: what is estimated does not depend on this machine's load
+               20);  // too few frames for a trial, so the estimates do not depend on this machine's load
     ASSERT_NE(run_with(broken, localize + "gpu").exit_code, 0);
     for (const bool movie : {true, false}) {
         const Ended end = movie ? run_with(broken, localize + "auto") : fit_with(broken, "--backend auto");
@@ -120,17 +121,17 @@ TEST_F(FaultyGpu, none) {
     EXPECT_NE(gpu.out.find("\"batches\": 5"), std::string::npos) << gpu.out;
 }
 
-// What fails once is tried again, and what is lost is left: with `gpu` most errors of one call are survived.
+// A failed call is tried again, and a lost GPU is abandoned. With `gpu`, fits survive most errors of one call.
 TEST_F(FaultyGpu, every_call_fails_once) {
     std::vector<std::string> functions = calls_of_a_fit(), codes{"2", "700", "719", "999"};
-    if (!real_driver_.empty()) codes = {"2", "999"};  // 0.3 s each; 700 is for real what it says
+    if (!real_driver_.empty()) codes = {"2", "999"};  // 0.3 s each; 700 would be a real illegal address
     int survived = 0, runs = 0;
     for (std::size_t k = 0; k < functions.size(); ++k)
         for (std::size_t c = 0; c < codes.size(); ++c) {
             if (!has_turn(long(k * codes.size() + k + c), 2 * int(codes.size()))) continue;
             for (const std::string when : {"1", "2~"}) {
                 if (when == "2~" && !queues_work(functions[k])) continue;
-                if (when == "2~" && !real_driver_.empty()) continue;  // its work cannot be made to fail
+                if (when == "2~" && !real_driver_.empty()) continue;  // the shim cannot make queued work fail
                 const char* audit = gives_back(functions[k]) ? "0" : "1";
                 survived += expect_all_or_nothing(functions[k] + ":" + when + ":" + codes[c], audit), ++runs;
             }
@@ -153,7 +154,7 @@ TEST_F(FaultyGpu, what_failed_is_tried_again_and_told) {
     }
 }
 
-// A process without a lease was faster: memory, contexts, or a GPU for one process are taken after they were granted.
+// An unmanaged process was faster: memory, contexts, or a GPU for one process are in use after they were granted.
 TEST_F(FaultyGpu, a_session_waits_again_where_no_context_can_be_made) {
     const std::string session =
         (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "session_worker").string() + " 64 2 100 0";
@@ -180,14 +181,15 @@ TEST_F(FaultyGpu, another_gpu_takes_over_from_the_last_finished_batch) {
         const auto result = nlohmann::json::parse(end.out);
         EXPECT_EQ(result["retries"], 1);
         EXPECT_EQ(result["note"], "");
-        // 5 batches, of which 3 were finished, and up to 4 were begun; and then the rest, or all.
+        // Before the fault, 3 of 5 batches were finished and up to 4 started. Then either the remaining batches are
+        // fitted, or all batches.
         const int batches = result["batches"];
         EXPECT_GE(batches, flags.empty() ? 5 : 4 + 5);
         EXPECT_LE(batches, flags.empty() ? 5 + 2 : 5 + 5);
     }
 }
 
-// Until nothing has been achieved for so long as was said.
+// Retries end if there was no progress for the given time.
 TEST_F(FaultyGpu, what_never_works_ends_in_time) {
     const std::string always = "SIMGPU_FAULT=cuMemAllocFromPoolAsync:1+:2";
     be_impatient();
@@ -229,7 +231,7 @@ TEST_F(FaultyGpu, too_little_memory_for_a_batch_makes_smaller_ones) {
     EXPECT_LT(result["batch_size"], 3000);
 }
 
-// A context that is lost takes its memory with it until the process ends: the audit counts nothing then.
+// A lost context keeps its memory until the process ends, so the audit does not count it.
 TEST_F(FaultyGpu, a_lost_gpu_is_left_to_the_cpu) {
     for (const std::string fault : {"cuLaunchKernel:3~:700", "cuMemcpyHtoDAsync:4~:719", "cuLaunchKernel:1:700"}) {
         SCOPED_TRACE(fault);

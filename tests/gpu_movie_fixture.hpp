@@ -1,4 +1,4 @@
-// What tests of movies on a GPU, real or simulated, have in common.
+// Shared by tests of movies on a GPU, real or simulated.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -46,7 +46,7 @@ inline LocalizeOptions options(Backend backend) {
     how.backend = backend;
     how.gpu_memory_bytes = 64 * mib;
     how.gpu_timeout_s = 60;  // a test that waits so long has failed
-    how.always_gpu = true;   // costs are not what is tested
+    how.always_gpu = true;   // these tests are not about the cost model
     return how;
 }
 
@@ -57,7 +57,7 @@ class GpuMovie : public gpu::test::GpuTest {
         if (!IsSkipped() && !has_gpu_kernels()) GTEST_SKIP() << "built without nvcc: there are no kernels";
     }
 
-    /// The bytes of a run into a new file.
+    /// Returns the bytes of the output of a run.
     std::string bytes_of_run(const LocalizeOptions& how, LocalizeResult* result = nullptr) {
         const auto out = folder / (std::to_string(++runs) + ".csv");
         const LocalizeResult done = localize(*movie(), camera(), out, how);
@@ -73,7 +73,7 @@ class GpuMovie : public gpu::test::GpuTest {
     int runs = 0;
 };
 
-/// A row has a partner when one of the same frame is the same within that part of the standard errors.
+/// Returns whether two rows have the same frame and agree within `part` of the standard errors.
 inline bool is_same(const Localizations& cpu, std::size_t i, const Localizations& gpu, std::size_t k, float part) {
     const auto near = [](float a, float b, float most) { return std::abs(a - b) <= most; };
     return std::hypot(cpu.x_px[i] - gpu.x_px[k], cpu.y_px[i] - gpu.y_px[k]) <= part * cpu.lpx_px[i] &&
@@ -83,11 +83,11 @@ inline bool is_same(const Localizations& cpu, std::size_t i, const Localizations
            near(cpu.detection_score[i], gpu.detection_score[k], 1e-3f * cpu.detection_score[i]);
 }
 
-/// At most so many rows have no partner: where rounding decided on one iteration more
-/// (docs/decisions/0016-gpu-math-functions.md). That is 1 in 10,000 of single fits, so of the thousand rows of a test
-/// hardly ever more than 3.
+/// Expects a partner for all but a few rows. A row may lack one if rounding caused one more iteration
+/// (docs/decisions/0016-gpu-math-functions.md). That happens in 1 of 10,000 single fits, so almost never in more than 3
+/// of the thousand rows of a test.
 inline void expect_same(const Localizations& cpu, const Localizations& gpu, float part = 1e-3f,
-                        std::size_t most_alone = 3) {
+                        std::size_t max_unpaired = 3) {
     std::size_t alone = std::max(cpu.size(), gpu.size()), begin = 0;
     for (std::size_t i = 0; i < cpu.size(); ++i) {
         while (begin < gpu.size() && gpu.frame[begin] < cpu.frame[i]) ++begin;
@@ -95,7 +95,7 @@ inline void expect_same(const Localizations& cpu, const Localizations& gpu, floa
         while (k < gpu.size() && gpu.frame[k] == cpu.frame[i] && !is_same(cpu, i, gpu, k, part)) ++k;
         if (k < gpu.size() && gpu.frame[k] == cpu.frame[i]) --alone;
     }
-    EXPECT_LE(alone, most_alone) << "of " << cpu.size() << " rows";
+    EXPECT_LE(alone, max_unpaired) << "of " << cpu.size() << " rows";
     EXPECT_TRUE(std::is_sorted(gpu.frame.begin(), gpu.frame.end()));
 }
 

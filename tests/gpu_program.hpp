@@ -1,4 +1,4 @@
-// `glint fit` as a process of its own, on a simulated server or behind the shim, whose variables a test sets.
+// Runs `glint fit` as a separate process, on a simulated server or behind the shim, with variables that a test sets.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace glint::test {
 
-/// count x 7 x 7 float32 with a spot in the middle of each.
+/// Writes count x 7 x 7 pixels (float32) with a spot in the middle of each ROI.
 inline void write_rois(const TemporaryFolder& folder, int count) {
     std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (" + std::to_string(count) + ", 7, 7), }";
     header.resize(128 - 10 - 1, ' ');
@@ -50,11 +50,11 @@ class GpuProgram : public ::testing::Test {
         if (!std::filesystem::exists(server_ / "libcuda.so.1")) GTEST_SKIP() << "no simulated server in " << server_;
     }
 
-    /// A program on the simulated server, with variables before it.
+    /// Runs a command on the simulated server with additional variables.
     Ended run_with(const std::string& variables, const std::string& command) {
         return run(folder_, variables_with(variables) + command);
     }
-    /// What comes before the command, in whatever folder.
+    /// Returns the variables to write before a command; valid in any folder.
     std::string variables_with(const std::string& more) const {
         const std::string server = server_.string(), here = folder_.path().string();
         return "export LD_LIBRARY_PATH=" + server + "${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" +
@@ -71,7 +71,7 @@ class GpuProgram : public ::testing::Test {
                 gpu_timeout_ + " --auto-timeout " + auto_timeout_ + " " +
                 (flags.find("--batch-size") == std::string::npos ? "--batch-size 64 " : "") + flags);
     }
-    /// The library that this process has loaded.
+    /// Returns the path of the driver library that this process has loaded.
     static std::string path_of_real_driver() {
         std::ifstream maps("/proc/self/maps");
         for (std::string line; std::getline(maps, line);)

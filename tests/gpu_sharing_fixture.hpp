@@ -1,4 +1,4 @@
-// Fits on GPUs that others use, too: strangers without a lease, and options under which nothing waits for long.
+// For tests of fits on shared GPUs: unmanaged processes, and options with short waits.
 // SPDX-License-Identifier: MIT
 #pragma once
 

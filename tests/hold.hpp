@@ -1,4 +1,4 @@
-// Lets a program wait in its middle, so that a test stops or kills it at a point of its work however fast it is.
+// Makes a program wait at a given point of its work, so that a test can stop or kill it there on any machine.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace glint::test {
 
-/// Looks until it is so, or the program has ended: false.
+/// Polls until `so` returns true. Returns false if the program ends first.
 inline bool become(Program& program, const std::function<bool()>& so) {
     while (!so()) {
         if (!program.running()) return so();
@@ -20,19 +20,19 @@ inline bool become(Program& program, const std::function<bool()>& so) {
     return true;
 }
 
-/// Each process that is started with it waits when it has written so many records of finished frames, and holds up
-/// those of its threads that would write the next one.
+/// Each process that is started with these variables waits when it has written a given number of records of finished
+/// frames. Threads that would write the next record are blocked.
 class Hold {
   public:
     explicit Hold(int records) : records_(records) {}
-    /// To go before a command.
+    /// Returns the variables to write before a command.
     std::string variables() const {
         const std::string library =
             std::filesystem::read_symlink("/proc/self/exe").replace_filename("libhold_records.so").string();
         return "export HOLD_AFTER_RECORDS=" + std::to_string(records_) + " HOLD_IN=" + folder_.path().string() +
                " ASAN_OPTIONS=verify_asan_link_order=0:$ASAN_OPTIONS LD_PRELOAD=" + library + "; ";
     }
-    /// Waits for the first process that waits; false: the program ended without.
+    /// Waits until a process has reached the point. Returns false if the program ends first.
     bool reached(Program& program) const {
         return become(program, [&] { return !folder_.names().empty(); });
     }
@@ -43,7 +43,8 @@ class Hold {
     TemporaryFolder folder_;
 };
 
-/// Runs `glint COMMAND` or the like and sends it the signal after so many records; it goes on when it has noticed.
+/// Runs a command such as `glint COMMAND` and sends it the signal after the given number of records. The command
+/// continues when it has printed that it is stopping.
 inline Ended stop_after(int records, int signal, const TemporaryFolder& folder, const std::string& command) {
     const Hold hold(records);
     Program program(folder, hold.variables() + "exec " + command);

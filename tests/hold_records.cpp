@@ -1,4 +1,4 @@
-// Preloaded into a program, lets it wait after its n-th record of finished frames (tests/hold.hpp).
+// For LD_PRELOAD: makes a program wait after its n-th record of finished frames (tests/hold.hpp).
 // SPDX-License-Identifier: MIT
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@ bool is_journal(int descriptor) {
 
 void hold() {
     const char *records = std::getenv("HOLD_AFTER_RECORDS"), *folder = std::getenv("HOLD_IN");
-    static std::atomic<int> written{-1};  // the header is no record
+    static std::atomic<int> written{-1};  // -1, because the header is not a record
     if (!records || !folder || ++written != std::atoi(records)) return;
     const std::string here = folder;
     ::close(::open((here + "/" + std::to_string(::getpid())).c_str(), O_CREAT | O_WRONLY, 0666));

@@ -1,4 +1,4 @@
-// The fixture of tests that run `glint submit` and `glint jobs` as a user does.
+// Fixture for tests that run `glint submit` and `glint jobs` as a user does.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,10 +19,10 @@ namespace glint::test {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-/// Jobs of a state folder of their own, without GPUs.
+/// Jobs in a separate state folder, without GPUs.
 class Jobs : public ::testing::Test {
   protected:
-    // What still runs when a test has failed must not outlive its folder.
+    // Ends jobs that still run after a failed test, before their folder is removed.
     void TearDown() override {
         for (const json& job : jobs())
             if (is_unfinished(job)) ::kill(job["supervisor_pid"], SIGKILL);
@@ -34,7 +34,7 @@ class Jobs : public ::testing::Test {
     }
 
     Ended shell(const std::string& line) const { return run(folder_, variables_ + line); }
-    /// The number of the new job.
+    /// Submits a job and returns its number.
     int submit(const std::string& command, const std::string& before = "") const {
         const Ended end = shell(before + "glint submit " + command);
         EXPECT_EQ(end.exit_code, 0) << end.err;
@@ -68,10 +68,10 @@ class Jobs : public ::testing::Test {
     static bool ends(int pid) {
         return wait_until([&] {
             const auto info = gpu::process_info(unsigned(pid));
-            return !info || info->state == 'Z';  // where nobody is there to reap it
+            return !info || info->state == 'Z';  // a zombie, if there is no process to reap it
         });
     }
-    /// The number in a file that a job writes.
+    /// Returns the number in a file that a job writes.
     int number_in(const std::string& name) const {
         wait_until([&] { return read_bytes(folder_ / name).ends_with('\n'); });
         return std::stoi(read_bytes(folder_ / name));

@@ -1,4 +1,4 @@
-// How jobs end: cancelled, killed, lost, expired, in crowds, and with each call that writes failing once.
+// Ends of jobs: cancelled, killed, lost, expired, many simultaneously, and with each write failing once.
 // SPDX-License-Identifier: MIT
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ TEST_F(Jobs, can_be_cancelled_in_the_queue) {
 }
 
 TEST_F(Jobs, that_are_cancelled_may_save_what_they_have) {
-    // The shell ends at once; its child is of the same group, and needs a moment.
+    // The shell ends immediately. Its child is in the same process group and ends a moment later.
     const int number = submit(
         "-- sh -c '(trap \"sleep 0.5; echo saved > saved; exit\" TERM; echo ready > ready; while :; do sleep 0.02; "
         "done) & wait'");
@@ -44,7 +44,7 @@ TEST_F(Jobs, are_killed_when_they_are_cancelled_twice) {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     EXPECT_TRUE(first.running()) << "it has 30 s";
     EXPECT_EQ(state(1), "running");
-    TemporaryFolder other;  // for the streams of the second
+    TemporaryFolder other;  // for the streams of the second job
     const Ended second = run(other, "export XDG_STATE_HOME=" + (folder_ / "state").string() + "; glint jobs cancel 1");
     EXPECT_EQ(second.out, "1  cancelled\n") << second.err;
     EXPECT_EQ(first.ended().exit_code, 0);
@@ -214,7 +214,7 @@ TEST_F(Jobs, whose_number_cannot_be_printed_are_told) {
     EXPECT_EQ(wait(1), 0);
 }
 
-// Of calls that change a file each fails once, and is the last of its process once.
+// Each call that changes a file fails once, and once the process is killed there.
 TEST_F(Jobs, survive_calls_that_fail) {
     const fs::path library = fs::read_symlink("/proc/self/exe").replace_filename("libio_faults.so");
     ASSERT_TRUE(fs::exists(library)) << library;
@@ -224,10 +224,10 @@ TEST_F(Jobs, survive_calls_that_fail) {
         return shell("export GLINT_FAULT_FOLDER=$PWD GLINT_FAULT_COUNT=" + count_file +
                      " GLINT_FAULT_AT=" + std::to_string(at) + " GLINT_FAULT_KIND=" + kind +
                      " ASAN_OPTIONS=verify_asan_link_order=0; exec env LD_PRELOAD=" + library.string() +
-                     " glint submit -- env -u LD_PRELOAD true");  // which has calls of its own
+                     " glint submit -- env -u LD_PRELOAD true");  // the job's own calls must not count
     };
     ASSERT_EQ(submit_with(0, "fail").exit_code, 0);
-    constexpr int of_supervisor = 10;  // more than it has
+    constexpr int of_supervisor = 10;  // more calls than the supervisor makes
     const int calls = std::stoi(read_bytes(count_file)) + of_supervisor;
     ASSERT_GT(calls, 5 + of_supervisor) << "the calls are not seen";
     int refused = 0, lost = 0;
@@ -237,7 +237,7 @@ TEST_F(Jobs, survive_calls_that_fail) {
             const std::string where = kind + " at call " + std::to_string(at);
             const std::size_t before = jobs().size();
             const Ended end = submit_with(at, kind);
-            ASSERT_TRUE(wait_until([&] {  // whatever became of it, nothing seems to run for ever
+            ASSERT_TRUE(wait_until([&] {  // in any case, no job may seem to run forever
                 for (const json& one : jobs())
                     if (is_unfinished(one)) return false;
                 return true;
@@ -264,7 +264,7 @@ TEST_F(Jobs, survive_calls_that_fail) {
             }
         }
     std::printf("%d refused, %d lost\n", refused, lost);
-    for (const auto& entry : fs::directory_iterator(place()))  // of submits that were killed
+    for (const auto& entry : fs::directory_iterator(place()))  // of killed submit commands
         if (entry.path().filename().string().starts_with("new.")) fs::remove_all(entry);
     EXPECT_EQ(wait(submit("-- true")), 0);
 }

@@ -1,4 +1,4 @@
-// `glint submit` and `glint jobs` as a user runs them: words, output, terminals, and the order in which jobs start.
+// `glint submit` and `glint jobs` as a user runs them: arguments, output, terminals, and the order in which jobs start.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 #include <pty.h>
@@ -39,7 +39,7 @@ TEST_F(Jobs, that_fail_tell_why_by_the_last_line_of_their_log) {
     shell(fmt::format("glint jobs cancel {}", silent));
 }
 
-// Python keeps back what it prints to a file.
+// Python buffers its output to a file.
 TEST_F(Jobs, have_what_python_has_printed_in_their_log_while_they_run) {
     const int job = submit("python3 -c 'import time; print(\"half done\"); time.sleep(60)'");
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
@@ -64,7 +64,7 @@ line' "$(printf '\377')")text";
 }
 
 TEST_F(Jobs, have_a_session_of_their_own_and_nothing_of_the_shell) {
-    // The pipe would stay open as long as the job had it.
+    // The pipe would stay open as long as the job holds it.
     const Ended piped = shell("sh -c 'exec glint submit -- sh -c \"" + until_go_ + "\" 9>&1' | cat");
     EXPECT_EQ(piped.out, "1\n") << piped.err;
     ASSERT_TRUE(becomes(1, "running"));
@@ -73,7 +73,7 @@ TEST_F(Jobs, have_a_session_of_their_own_and_nothing_of_the_shell) {
     EXPECT_EQ(fs::read_symlink("/proc/" + std::to_string(supervisor) + "/fd/0"), "/dev/null");
     EXPECT_EQ(fs::read_symlink("/proc/" + std::to_string(supervisor) + "/cwd"), folder_.path());
     EXPECT_EQ(gpu::process_info(unsigned(supervisor))->name, "glint-job");
-    ::kill(-supervisor, SIGHUP);  // as the end of a terminal would, if it were theirs: asks to end
+    ::kill(-supervisor, SIGHUP);  // as if the terminal of the jobs were closed: asks them to end
     EXPECT_EQ(wait(1), 128 + SIGTERM);
 }
 

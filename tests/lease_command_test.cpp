@@ -1,5 +1,5 @@
-// `glint lease -- CMD` among real processes on the simulated server: the child's environment, signals and exit codes,
-// and the lifetime of the lease in whatever order the two processes end.
+// `glint lease -- CMD` with real processes on the simulated server: the child's environment, signals and exit codes,
+// and the lifetime of the lease for any order in which the two processes end.
 // SPDX-License-Identifier: MIT
 #include <pty.h>
 #include <sys/stat.h>
@@ -20,7 +20,7 @@ using Words = std::vector<std::string>;
 const std::string worker = (bin / "lease_worker").string();
 
 struct LeaseCommand : LeaseProcesses {
-    /// glint lease --memory MIB -- COMMAND...
+    /// Starts glint lease --memory MIB -- COMMAND...
     std::unique_ptr<LeaseWorker> lease(int mib, const Words& command, const Words& flags = {}) const {
         Words words{"glint", "lease", "--memory", std::to_string(mib) + "MiB"};
         words.insert(words.end(), flags.begin(), flags.end());
@@ -36,7 +36,7 @@ struct LeaseCommand : LeaseProcesses {
         asked->finish();
         return asked->output;
     }
-    /// Looks until the leases are as expected; a minute is very long for what takes a second.
+    /// Polls until the leases are as expected, for at most a minute; a second is normal.
     bool become(const std::string& expected) const {
         for (int k = 0; k < 600; ++k) {
             if (holders().find(expected) != std::string::npos) return true;
@@ -47,7 +47,7 @@ struct LeaseCommand : LeaseProcesses {
     }
 };
 
-/// It takes a moment until a process that was told to stop has stopped.
+/// Waits until the process has stopped, which takes a moment after the signal.
 bool is_stopped(int pid) {
     for (int k = 0; k < 6000; ++k) {
         const auto info = glint::gpu::process_info(unsigned(pid));
@@ -135,7 +135,7 @@ TEST_F(LeaseCommand, a_gpu_on_which_nvml_fails_is_not_taken_for_empty) {
     EXPECT_EQ(lease(1000, {"true"}, {"--timeout", "0s"})->finish(), 0);
 }
 
-// Two dashes, brackets and the names of glint's own commands are nothing special behind the first two dashes.
+// Two dashes, brackets and the names of glint's own commands have no special meaning after the first two dashes.
 TEST_F(LeaseCommand, hands_on_every_word_as_it_is) {
     auto echo = lease(1000, {"echo", "--", "[1,2]", "--json", "fit", "--help", "a b", ""});
     EXPECT_EQ(echo->finish(), 0);
@@ -191,7 +191,7 @@ TEST_F(LeaseCommand, the_program_keeps_the_lease_when_the_wrapper_is_killed) {
     EXPECT_EQ(state(), empty_8_gib);
 }
 
-// Each would wait for what its own wrapper holds.
+// Otherwise each would wait for memory that its own wrapper holds.
 TEST_F(LeaseCommand, a_glint_under_a_lease_uses_that_lease) {
     auto one = lease(6000, {worker, "5000", "2"});
     expect_done(*one);
@@ -212,7 +212,8 @@ TEST_F(LeaseCommand, what_the_program_takes_is_counted_once) {
         set("SIMGPU_HIDE_PIDS", hidden);
         auto holder = lease(4000, {worker, "3000", "1", "alone", "hold"});
         ASSERT_TRUE(holder->says("holding")) << holder->output;
-        // A context of 527 MiB, for which 600 are reserved, and 2936 MiB in granules of 32, on a card of 8188.
+        // A context of 527 MiB, for which 600 MiB are reserved, and 2936 MiB in granules of 32 MiB, on a GPU of 8188
+        // MiB.
         EXPECT_TRUE(become("4600 reserved, 3471 held, 1 contexts\n3588 available, 0 strangers\n"));
         expect_done(*holder);
         EXPECT_TRUE(become("8188 available, 0 strangers\n"));
@@ -221,7 +222,7 @@ TEST_F(LeaseCommand, what_the_program_takes_is_counted_once) {
 
 TEST_F(LeaseCommand, all_processes_of_the_program_are_its_own) {
     const std::string take = worker + " 1000 1 alone hold";
-    // One leaves the family: its parent ends at once.
+    // One process is no longer a descendant: its parent ends immediately.
     auto holder = lease_of_shell(6000, "exec 9<&0; (" + take + " <&9 & ); " + take);
     EXPECT_TRUE(become("2 contexts\n")) << holder->output;
     EXPECT_NE(holders().find(", 0 strangers"), std::string::npos) << holders();
@@ -284,7 +285,7 @@ TEST_F(LeaseCommand, is_stopped_by_signals_while_it_waits) {
     expect_done(*holder);
 }
 
-// The terminal tells the whole process group: the program would get it twice if it were handed on too.
+// The terminal signals the whole process group. If glint passed the signal on, the program would receive it twice.
 TEST_F(LeaseCommand, ctrl_c_reaches_the_program_once) {
     int terminal = -1;
     const std::string glint = (bin / "glint").string();
@@ -303,7 +304,7 @@ TEST_F(LeaseCommand, ctrl_c_reaches_the_program_once) {
     ASSERT_TRUE(wait_for("ready\r\n")) << shown;
     ASSERT_EQ(::write(terminal, "\x03", 1), 1);
     ASSERT_TRUE(wait_for("interrupted\r\n")) << shown;
-    ::kill(pid, SIGUSR1);  // is handed on after whatever came before
+    ::kill(pid, SIGUSR1);  // is passed on after all earlier signals
     ASSERT_TRUE(wait_for("done\r\n")) << shown;
     int status = 0;
     ::waitpid(pid, &status, 0);

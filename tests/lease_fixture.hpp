@@ -58,7 +58,7 @@ class TestProbe final : public GpuProbe {
     }
 };
 
-/// GPUs of 80 GiB, empty.
+/// Returns empty GPUs of 80 GiB.
 inline Observation gpus(int count) {
     Observation observation;
     for (int g = 0; g < count; ++g) {
@@ -93,7 +93,7 @@ struct LeaseTest : ::testing::Test {
     Lease acquire(std::uint64_t gibibytes, double timeout_s = 0) {
         return acquire_in(deps, {.bytes = gibibytes * gib, .timeout_s = timeout_s});
     }
-    /// A slot in the given state, as another process would publish it.
+    /// Returns a slot in the given state, as another process would publish it.
     Slot participant(State state, std::uint64_t gibibytes, double arrived_s = 0, std::size_t g = 0) {
         std::string why;
         Slot slot = Slot::take(*deps.directory, why).value();

@@ -1,4 +1,4 @@
-// Fixture for tests of leases among real processes: a simulated server, a lease directory, and worker programs.
+// Fixture for tests of leases with real processes: a simulated server, a lease directory, and worker programs.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -49,7 +49,7 @@ class LeaseWorker {
     void end_input() {
         if (input_ >= 0) ::close(std::exchange(input_, -1));
     }
-    /// Reads its output until this line appears; false when it ends before.
+    /// Reads the program's output until this line appears. Returns false if the program ends first.
     bool says(const std::string& line) { return prints(line + "\n"); }
     bool prints(const std::string& words) {
         char c;
@@ -61,7 +61,7 @@ class LeaseWorker {
                 output += c;
         return true;
     }
-    /// Waits until it has stopped itself; false when it ended instead.
+    /// Waits until the program has stopped itself. Returns false if it ends first.
     bool stopped() {
         int status = 0;
         ::waitpid(pid_, &status, WUNTRACED);
@@ -69,7 +69,7 @@ class LeaseWorker {
         pid_ = 0, status_ = status;
         return false;
     }
-    /// The exit code, or 128 + signal.
+    /// Waits for the end. Returns the exit code, or 128 + signal.
     int finish() {
         end_input();
         char buffer[4096];
@@ -118,7 +118,7 @@ struct LeaseProcesses : ::testing::Test {
     std::unique_ptr<LeaseWorker> start_program(std::vector<std::string> words) const {
         return std::make_unique<LeaseWorker>(server, std::move(words));
     }
-    /// A lease_worker.
+    /// Starts a lease_worker.
     std::unique_ptr<LeaseWorker> start(const std::string& command) const {
         std::vector<std::string> words{"lease_worker"};
         std::istringstream parts(command);

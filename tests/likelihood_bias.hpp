@@ -51,7 +51,7 @@ class LikelihoodBias {
     using Matrix = std::array<Parameters, max_parameters>;
     static constexpr double step = 0.1;  // CRLB
 
-    /// mu' with the parameters shifted by multiples of their CRLB.
+    /// Returns mu' with the parameters shifted by multiples of their CRLB.
     std::vector<double> pixels(const std::vector<std::pair<int, double>>& moves) const {
         Parameters theta = truth_;
         for (const auto& [k, by] : moves) theta[k] += by * crlb_[k];

@@ -1,4 +1,4 @@
-// What tests of localization files share.
+// Shared by tests of localization files.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace glint::test {
 
-/// Every column filled with values that a wrong order, unit or origin would change.
+/// Returns a table with values in every column that a wrong order, unit or origin would change.
 inline Localizations full_table(std::size_t n) {
     Localizations t;
     float base = 1;

@@ -1,4 +1,4 @@
-// Fixture for tests that localize a movie into a file: a small movie with spots, and runs that stop or fail at one of its frames.
+// Fixture for tests that localize a movie into a file: a small movie with spots, and runs that stop or fail at a frame.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -33,13 +33,13 @@ struct Pipeline : ::testing::Test {
         LocalizeOptions options;
         options.psf.sigma_nm = sigma_px * 100;
         options.pixel_size_nm = 100;
-        options.fit.psf_misfit = 0.05;  // not learnt
+        options.fit.psf_misfit = 0.05;  // fixed, not estimated
         options.threads = threads;
         return options;
     }
 
-    /// Fails when a certain frame is asked for, or stops when the run itself does so: after the look at lone spots, and the survey of pixels
-    /// in 32 of the frames.
+    /// Fails when a certain frame is requested, or stops the run when the frame is read to localize it. Earlier reads
+    /// do not count: the search for single spots, and the survey of pixels in 32 of the frames.
     class TroubledMovie : public Movie {
       public:
         TroubledMovie(std::int64_t frame, StopFlag* stop) : frame_(frame), stop_(stop) {}
@@ -63,7 +63,7 @@ struct Pipeline : ::testing::Test {
         int asked_ = 0;
     };
 
-    /// The bytes of an undisturbed run.
+    /// Returns the output of an undisturbed run.
     std::string reference() {
         const auto out = folder_ / "reference.csv";
         localize(*movie(), camera(), out, options());
@@ -78,7 +78,7 @@ struct Pipeline : ::testing::Test {
         return "";
     }
 
-    /// A run of one thread that is stopped when it reads this frame to localize it.
+    /// Runs with one thread and stops when the run reads this frame to localize it.
     LocalizeResult stopped_at(std::int64_t frame, const std::filesystem::path& out) {
         StopFlag stop{false};
         LocalizeOptions how = options(1);
@@ -96,7 +96,8 @@ struct Pipeline : ::testing::Test {
         return 0.5 * (std::erf((pixel + 0.5 - center) * scale) - std::erf((pixel - 0.5 - center) * scale));
     }
 
-    /// Spots on a fixed grid, jittered from frame to frame, with Poisson noise: counts are photoelectrons + 100.
+    /// Returns spots on a fixed grid, jittered from frame to frame, with Poisson noise. Counts are photoelectrons +
+    /// 100.
     static FrameBlock spots_movie() {
         std::mt19937 random(3);
         std::uniform_real_distribution<double> jitter(-2, 2);

@@ -13,7 +13,7 @@ namespace glint::test {
 
 enum class Order { little, big };
 
-/// Numbers as a file has them; the host is little-endian.
+/// Returns the bytes of numbers as in a file; the host is little-endian.
 template <class T>
 std::string bytes_of_numbers(const std::vector<T>& numbers, Order order = Order::little) {
     std::string out;
@@ -31,7 +31,7 @@ void put(std::string& header, std::size_t at, T number) {
     std::memcpy(header.data() + at, &number, sizeof number);
 }
 
-/// first, first + 1, ...
+/// Returns first, first + 1, ...
 template <class T>
 std::vector<T> counting(std::size_t count, T first = 1) {
     std::vector<T> out(count);
@@ -39,7 +39,7 @@ std::vector<T> counting(std::size_t count, T first = 1) {
     return out;
 }
 
-/// All pixels of frames [first, first + count), as the movie's type.
+/// Returns all pixels of frames [first, first + count), in the movie's type.
 template <class T>
 std::vector<T> pixels(Movie& movie, std::int64_t first, int count) {
     FrameBlock block;

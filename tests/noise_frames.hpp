@@ -33,7 +33,7 @@ struct Scene {
     }
 };
 
-/// One exposure: Poisson noise, EM multiplication if the camera has a register, and normal read noise.
+/// Returns one exposure: Poisson noise, EM multiplication if the camera has a register, and normal read noise.
 inline std::vector<float> expose(const Scene& scene, double read_variance, std::uint64_t seed,
                                  CameraKind kind = CameraKind::Ideal) {
     Random random(seed, Stream::frame_noise, 0);
@@ -47,23 +47,23 @@ inline std::vector<float> expose(const Scene& scene, double read_variance, std::
     return frame;
 }
 
-inline Camera camera_of(double read_variance, CameraKind kind = CameraKind::Ideal) {
+inline Camera make_camera(double read_variance, CameraKind kind = CameraKind::Ideal) {
     Camera camera;
     camera.kind = kind;
     camera.readnoise_e.scalar = float(std::sqrt(read_variance));
     return camera;
 }
 
-/// Standard error of the noise check (a median over frames) if every pixel is a sample, except those within 4 px of a
-/// spot (of 1.3 px) and 2 px of the edge. Second differences of adjacent pixels are correlated: the effective number of
-/// samples is smaller by (70/36)^2, the sum of the squared correlations.
+/// Returns the standard error of the noise check (a median over frames) if every pixel is a sample, except those within
+/// 4 px of a spot (of 1.3 px) and 2 px of the edge. Second differences of adjacent pixels are correlated: the effective
+/// number of samples is smaller by (70/36)^2, the sum of the squared correlations.
 inline double noise_check_error(int width, int height, int spots, int frames) {
     const double samples = (width - 4.0) * (height - 4) - 81.0 * spots, correlated = 70 * 70 / (36.0 * 36);
     const double of_a_median = std::sqrt(std::numbers::pi / 2);
     return of_a_median * std::sqrt(correlated / (2 * samples) / frames);
 }
 
-/// The same camera with its read noise given as a map.
+/// Returns the same camera with its read noise as a map.
 inline Camera mapped(Camera camera, int width, int height) {
     camera.kind = CameraKind::SCMOS;
     camera.sensor_width = width, camera.sensor_height = height;

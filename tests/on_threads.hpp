@@ -1,4 +1,4 @@
-// Work on a given number of threads, also where there are fewer cores.
+// Runs work on a given number of threads, even if there are fewer cores.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Nothing that stands there is lost: what a command replaces, what it refuses to, and what it leaves.
+// Existing files are not lost: which files a command replaces, refuses to replace, and leaves.
 // SPDX-License-Identifier: MIT
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -66,7 +66,7 @@ TEST_F(Outputs, what_cannot_be_written_is_told_before_the_input_is_read) {
     expect_refused("localize m.tif -o o.hdf5 --summary no/s.csv" + given, "cannot write no/s.csv", 4);
     expect_refused("simulate -o no/m.tif", "cannot write no/m.tif", 4);
     EXPECT_FALSE(exists("o.hdf5") || exists("o.hdf5.journal"));
-    if (::geteuid() == 0) return;  // whom no permission stops
+    if (::geteuid() == 0) return;  // permissions do not apply to root
     fs::create_directory(folder_ / "locked");
     fs::permissions(folder_ / "locked", fs::perms::owner_read | fs::perms::owner_exec);
     expect_refused("link nowhere.hdf5 -o locked/o.hdf5", "no permission to write in locked", 4);
@@ -142,7 +142,7 @@ TEST_F(Outputs, what_is_read_is_not_written_over_by_anything_a_command_writes) {
     fs::copy(folder_ / "m.tif", folder_ / "n.tif");
     fs::create_symlink("../n.tif", folder_ / "out/m.hdf5");
     expect_refused("localize m.tif n.tif -o out --overwrite" + given, "n.tif");
-    // What a preview and a picture are made from.
+    // The input of a preview and of a picture.
     folder_.write("camera.toml", "offset = 100\ngain = 1\npixel_size = \"100nm\"\n");
     fs::create_symlink("camera.toml", folder_ / "camera.png");
     expect_refused("localize m.tif --preview 0 -o camera.png --camera camera.toml --sigma 130nm --overwrite",
@@ -207,7 +207,7 @@ TEST_F(Outputs, what_appears_meanwhile_is_not_replaced) {
         EXPECT_TRUE(localize(*movie, camera, out, options).complete);
         for (const fs::path& file : files_of_localizations(out)) fs::remove(file);
     }
-    LocalizeOptions options;  // a complete run removes the partial file of the run that it resumed, and no other
+    LocalizeOptions options;  // a complete run removes only the partial file of the run that it resumed
     options.psf.sigma_nm = 130, options.pixel_size_nm = 100;
     options.progress = [&](std::int64_t, std::int64_t, std::int64_t) { folder_.write("o.partial.hdf5", "another's"); };
     EXPECT_TRUE(localize(*movie, camera, folder_ / "o.hdf5", options).complete);
@@ -271,7 +271,7 @@ TEST_F(Outputs, a_batch_has_a_table) {
     expect_refused(movies + given, "exist");
     expect_refused("localize m.tif -o p.hdf5 --summary table.csv" + given, "table.csv exists");
     expect_refused("localize m.tif -o p.csv --summary p.csv" + given, "one file");
-    expect_refused("localize m.tif -o p.csv --summary p.txt" + given, "should end in .csv");
+    expect_refused("localize m.tif -o p.csv --summary p.txt" + given, "a name that ends in .csv");
     EXPECT_FALSE(exists("p.hdf5") || exists("p.csv"));
     EXPECT_EQ(glint(movies + " --resume" + given).exit_code, 3);
     EXPECT_NE(read_bytes(folder_ / "table.csv").find("\"m.tif\",,,,,finished before,,"), table.npos);
@@ -306,7 +306,8 @@ TEST_F(Outputs, a_finished_one_knows_its_settings) {
     EXPECT_NE(csv.err.find("a .csv has no place for them: they were not compared"), csv.err.npos) << csv.err;
 }
 
-// A run of one process holds the lock of OUT.journal; one of several looks at it too, with --overwrite as well.
+// A run of one process holds the lock of OUT.journal. A run of several processes checks that lock, even with
+// --overwrite.
 TEST_F(Outputs, a_run_in_parts_sees_one_that_is_alive) {
     const int journal = ::open((folder_ / "o.hdf5.journal").c_str(), O_RDWR | O_CREAT, 0666);
     ASSERT_EQ(::flock(journal, LOCK_EX | LOCK_NB), 0);

@@ -9,7 +9,7 @@ namespace glint::gpu::lease::test {
 constexpr std::uint64_t gib = std::uint64_t(1) << 30, context = gib / 2;
 constexpr std::uint32_t me = 1000, somebody = 1001;
 
-/// Empty GPUs of 80 GiB.
+/// Returns empty GPUs of 80 GiB.
 inline Snapshot server(int gpus) {
     Snapshot s;
     for (int g = 0; g < gpus; ++g) {
@@ -27,7 +27,7 @@ inline Ticket wants(std::uint64_t gibibytes, int gpus = 1, int passes = 0) {
     return {me, gibibytes * gib, gpus, every_gpu, passes};
 }
 
-/// A lease that has reserved but not yet taken anything, or (held) has taken all.
+/// Adds a lease that has only reserved its memory, or (`held`) has allocated all of it.
 inline void lease_on(Snapshot& s, int g, std::uint64_t bytes, bool held, std::uint32_t uid = somebody) {
     s.reservations.push_back({g, uid, bytes, held ? bytes : 0});
     if (!held) return;

@@ -1,5 +1,5 @@
-// The program where what surrounds it is broken: streams that are full, closed or gone, folders that are not there, a
-// terminal that is closed, a system that starts no more threads.
+// The program in a broken environment: streams that are full, closed or gone, missing folders, a closed terminal, a
+// system that starts no more threads.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ std::string ProcessEnvironment::whole_;
 }  // namespace
 
 TEST_F(ProcessEnvironment, nobody_has_to_listen_on_stderr) {
-    const std::string end_of_reader = "mkfifo p; true <p & exec 3>p; wait; ";  // a pipe that nobody reads any more
+    const std::string end_of_reader = "mkfifo p; true <p & exec 3>p; wait; ";  // a pipe without a reader
     for (const std::string how : {"2>/dev/full", "2>&-", "2>&3"}) {
         const Ended end = run(folder_, end_of_reader + localize() + " " + how + "; code=$?; rm -f p; exit $code");
         EXPECT_EQ(end.exit_code, 0) << how;
@@ -58,7 +58,7 @@ TEST_F(ProcessEnvironment, nobody_has_to_listen_on_stderr) {
     EXPECT_EQ(run(folder_, "glint dance 2>&-").exit_code, 2);
 }
 
-// Nobody's file may get the number of a stream that was closed, and with it the messages.
+// No file may get the descriptor of a closed stream, because messages would be written into it.
 TEST_F(ProcessEnvironment, streams_that_were_closed_spoil_no_file) {
     const Ended end = run(folder_, localize() + " <&- >&- 2>&-");
     EXPECT_EQ(end.exit_code, 4) << "the summary went nowhere";
@@ -104,7 +104,7 @@ TEST_F(ProcessEnvironment, results_that_do_not_arrive_on_stdout_are_exit_code_4)
         << "the error, not the stream that it was to be told on";
 }
 
-// The work goes on to its end when nobody reads what is said of it.
+// If nobody reads its messages, the program still finishes its work.
 TEST_F(ProcessEnvironment, a_pipe_that_is_closed_ends_no_batch) {
     fs::copy_file(movie(), folder_ / "a.tif");
     fs::copy_file(movie(), folder_ / "b.tif");
@@ -139,7 +139,7 @@ TEST_F(ProcessEnvironment, no_library_comes_from_the_current_folder) {
     EXPECT_EQ(ended.exit_code, 0) << ended.err;
 }
 
-// A terminal that is closed sends SIGHUP, more than once.
+// A terminal that is closed sends SIGHUP more than once.
 TEST_F(ProcessEnvironment, a_closed_terminal_keeps_what_is_finished) {
     const Hold hold(2);
     Program program(folder_, hold.variables() + "exec " + localize());
@@ -180,7 +180,7 @@ TEST_F(ProcessEnvironment, works_with_a_small_stack) {
     }
 }
 
-// Root has no `ulimit -u`, so a library in front of libpthread keeps the limit: so many threads beside the first.
+// `ulimit -u` does not limit root, so a library preloaded before libpthread limits the number of additional threads.
 TEST_F(ProcessEnvironment, works_on_with_as_many_threads_as_can_be_started) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     GTEST_SKIP() << "sanitizers start threads in a way of their own";

@@ -1,4 +1,4 @@
-// How often this process has read from files: what a test counts in place of seconds.
+// How often this process has read from files, which a test counts instead of seconds.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace glint::test {
 
-/// Calls of read() and its kin; -1 where the system does not count them.
+/// Returns the number of calls of read() and its variants; -1 if the system does not count them.
 inline std::int64_t reads_so_far() {
     std::ifstream file("/proc/self/io");
     for (std::string word; file >> word;)

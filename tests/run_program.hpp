@@ -1,4 +1,4 @@
-// Runs the real program as a user would: exit code, what it printed, and signals on its way.
+// Runs the real program as a user would: exit code, output, and signals while it runs.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,14 +19,15 @@ struct Ended {
     std::string out, err;
 };
 
-/// `sh -c COMMAND` with `glint` in it replaced by the program beside this one, in a folder of its own.
+/// Runs `sh -c COMMAND` in a given folder, with `glint` replaced by the program beside this test.
 class Program {
   public:
     Program(const TemporaryFolder& folder, std::string command) : folder_(folder) {
         const std::string program = std::filesystem::read_symlink("/proc/self/exe").replace_filename("glint").string();
         for (std::size_t at = 0; (at = command.find("glint ", at)) != std::string::npos; at += program.size() + 1)
             command.replace(at, 5, program);
-        const std::string line = "exec >.out 2>.err; " + command;  // a forked child had better not allocate
+        const std::string line =
+            "exec >.out 2>.err; " + command;  // before fork(), because a forked child should not allocate
         pid_ = ::fork();
         if (pid_ < 0) throw std::runtime_error("no process could be forked");
         if (pid_ == 0) start(line.c_str());
@@ -54,7 +55,7 @@ class Program {
 
   private:
     [[noreturn]] void start(const char* line) const {
-        ::signal(SIGINT, SIG_DFL), ::signal(SIGHUP, SIG_DFL);  // whoever runs the tests, in whatever background
+        ::signal(SIGINT, SIG_DFL), ::signal(SIGHUP, SIG_DFL);  // even if the tests run in the background
         if (::chdir(folder_.path().c_str()) == 0) ::execl("/bin/sh", "sh", "-c", line, nullptr);
         ::_exit(127);
     }

@@ -1,4 +1,4 @@
-// Runs the body of a test in a process of its own, whose simulated driver fails as it is told.
+// Runs the body of a test in a separate process, whose simulated driver fails as specified.
 // SPDX-License-Identifier: MIT
 #pragma once
 

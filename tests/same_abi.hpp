@@ -6,7 +6,8 @@
 
 namespace glint::test {
 
-/// Passed the same way: pointers to things of one size, numbers of one size and kind, structs of one size.
+/// Whether both types are passed the same way: pointers to types of the same size, numbers of the same size and kind,
+/// or structs of the same size.
 template <class Ours, class Theirs>
 constexpr bool same_value() {
     if constexpr (std::is_pointer_v<Ours> && std::is_pointer_v<Theirs>) {

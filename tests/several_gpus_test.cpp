@@ -1,4 +1,4 @@
-// One fit on several simulated GPUs: the same bytes however many there are, and whatever becomes of some of them.
+// One fit on several simulated GPUs: the same bytes for any number of GPUs, and after any failure of some of them.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -69,8 +69,8 @@ TEST_F(SeveralGpus, the_result_is_that_of_one) {
     }
 }
 
-// The simulator has no speed, and this process no say in which thread runs when: that all take part is certain only in
-// the long run. How well the parts are balanced is tested on a clock of its own (RowQueue.equal_gpus_get_equal_parts).
+// The simulator has no speed, and this process does not control when threads run. All GPUs therefore take part only in
+// the long run. RowQueue.equal_gpus_get_equal_parts tests with a simulated clock how well the parts are balanced.
 TEST_F(SeveralGpus, all_take_part) {
     std::size_t most = 0;
     for (int attempt = 0; attempt < 200 && most < 8; ++attempt)
@@ -144,7 +144,7 @@ TEST_F(SeveralGpus, a_number_that_is_none_is_refused) {
     for (const std::string wrong : {"0", "-1", "x", "2x", "1e9", "99999999999"}) {
         const Run run = on(2, "", "--gpus=" + wrong);
         EXPECT_EQ(run.ended.exit_code, 2) << wrong;
-        EXPECT_NE(run.ended.err.find("give a number from 1 on, or all"), std::string::npos) << run.ended.err;
+        EXPECT_NE(run.ended.err.find("give a number, 1 or more, or all"), std::string::npos) << run.ended.err;
     }
 }
 

@@ -1,6 +1,6 @@
-// A stress test: many localizations at once on a few simulated GPUs that hold one or two of them, while foreign processes
-// come and go and some jobs are killed. All results must be complete and identical to those of an undisturbed run, and no
-// GPU memory may leak. GLINT_SHARED_SEEDS=20 sets the number of seeds; by default one.
+// A stress test: many simultaneous localizations on a few simulated GPUs, each of which holds one or two, while
+// unmanaged processes come and go and some jobs are killed. All results must be complete and identical to those of an
+// undisturbed run, and no GPU memory may leak. GLINT_SHARED_SEEDS=20 sets the number of seeds; the default is one.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@
 namespace glint::test {
 namespace {
 
-/// Runs at once.
+/// Returns the number of simultaneous runs.
 int count() { return thorough() ? 64 : 12; }
 constexpr int gpus = 4, gpu_mib = 8192;
 
@@ -41,7 +41,7 @@ class SharedServer : public ::testing::Test {
         ASSERT_EQ(made.exit_code, 0) << made.err;
     }
 
-    /// One localization, in a folder of its own, begun as often as it is killed.
+    /// One localization in a separate folder, started again each time it is killed.
     struct Run {
         TemporaryFolder folder;
         std::unique_ptr<Program> program;
@@ -55,7 +55,7 @@ class SharedServer : public ::testing::Test {
                "--gpu-memory " +
                memory;
     }
-    /// At a call of the driver, or at any time.
+    /// Starts a run, which is killed at a call of the driver or at any time.
     void begin(Run& run, std::mt19937& random) const {
         std::string fault;
         run.kill_at = std::chrono::steady_clock::time_point::max();
@@ -79,7 +79,7 @@ class SharedServer : public ::testing::Test {
             run(server_, variables_ + "exec " + (bin_ / "simgpu_test").string() + " --program set_stranger 0 " +
                              std::to_string(g) + " 0");
         const auto look = [&] { return run(server_, variables_ + "exec " + (bin_ / "lease_worker").string()).out; };
-        std::string seen = look();  // the memory of one that was killed comes back some time after its end
+        std::string seen = look();  // the memory of a killed process comes back some time after its end
         for (int k = 0; k < 300 && seen != nothing(); ++k) {
             std::this_thread::sleep_for(std::chrono::milliseconds(200));
             seen = look();
@@ -128,7 +128,7 @@ TEST_F(SharedServer, everybody_finishes_whoever_is_killed_and_whatever_strangers
                 }
                 EXPECT_EQ(ended.exit_code, 0) << ended.err;
                 EXPECT_EQ(read_bytes(one.folder / "o.csv") == undisturbed, true) << "another result";
-                for (const std::string& name : one.folder.names())  // ".o.csv.part-PID" is of one killed as it wrote
+                for (const std::string& name : one.folder.names())  // ".o.csv.part-PID" is of a run killed as it wrote
                     EXPECT_TRUE(name.starts_with(".") || name == "o.csv") << name;
                 runs.erase(runs.begin() + std::ptrdiff_t(k));
             }

@@ -14,7 +14,7 @@ inline SimulatedJob job(double arrives_s, std::uint64_t gibibytes, double comput
     return {user, arrives_s, gpus, gibibytes * gib, compute_s};
 }
 
-/// GPUs of 140 GiB, and two users.
+/// Returns a server with GPUs of 140 GiB and two users.
 inline Workload server(int gpus, std::vector<SimulatedJob> jobs, std::vector<ForeignProcess> foreign_processes = {}) {
     Workload w;
     w.name = "test";
@@ -26,7 +26,7 @@ inline Workload server(int gpus, std::vector<SimulatedJob> jobs, std::vector<For
     return w;
 }
 
-/// Jobs that come at random moments, `mean_s` apart.
+/// Returns jobs that arrive at random times, `mean_s` apart on average.
 inline std::vector<SimulatedJob> arrivals(RandomNumbers& random, int count, double mean_s) {
     std::vector<SimulatedJob> jobs(static_cast<std::size_t>(count));
     double now_s = 0;
@@ -34,7 +34,7 @@ inline std::vector<SimulatedJob> arrivals(RandomNumbers& random, int count, doub
     return jobs;
 }
 
-/// A random mix of jobs on one or several GPUs, with foreign processes.
+/// Returns a random mix of jobs on one or several GPUs, with foreign processes.
 inline Workload random_workload(std::uint64_t seed) {
     RandomNumbers random(seed);
     const int gpus = 1 + int(random.uniform(0, 8));

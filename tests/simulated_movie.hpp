@@ -15,7 +15,7 @@ inline Camera scmos_camera() {
     return camera;
 }
 
-/// Whose pixels differ.
+/// Returns a camera whose pixels differ.
 inline Camera mapped_camera(int width, int height) {
     Camera camera = scmos_camera();
     camera.sensor_width = width, camera.sensor_height = height;
@@ -27,7 +27,7 @@ inline Camera mapped_camera(int width, int height) {
     return camera;
 }
 
-/// Also in quantum efficiency; and some are bad.
+/// Returns a camera whose pixels also differ in quantum efficiency, with some bad pixels.
 inline Camera mapped_camera_with_bad_pixels(int width, int height) {
     Camera camera = mapped_camera(width, height);
     for (int k = 0; k < width * height; ++k) {
@@ -37,7 +37,7 @@ inline Camera mapped_camera_with_bad_pixels(int width, int height) {
     return camera;
 }
 
-/// Of random molecules with a sigma of 1.3 px of 100 nm.
+/// Returns frames of random molecules with a sigma of 1.3 px of 100 nm.
 inline FrameBlock simulated_frames(const Camera& camera, int width, int height, int frames, double spots) {
     SimulateOptions options;
     options.structure = Structure::random, options.psf.sigma_nm = 130;

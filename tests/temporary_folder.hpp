@@ -1,4 +1,4 @@
-// A folder for one test, removed with all that is in it.
+// A folder for one test, removed with its content.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -31,7 +31,7 @@ class TemporaryFolder {
     const std::filesystem::path& path() const { return path_; }
     std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
 
-    /// Names of all entries, hidden ones too, sorted.
+    /// Returns the sorted names of all entries, including hidden ones.
     std::vector<std::string> names() const {
         std::vector<std::string> out;
         for (const auto& entry : std::filesystem::directory_iterator(path_))

@@ -1,8 +1,8 @@
-// How much of a large test a run does: a part, which differs from commit to commit, or with TEST_THOROUGH=1 all of it.
+// The size of large tests: a part, which differs from commit to commit, or with TEST_THOROUGH=1 all cases.
 // SPDX-License-Identifier: MIT
 //
-// `./dev test` sets both variables: TEST_TURN is a number made of the commit's hash, TEST_THOROUGH is `--thorough`. They are
-// not named GLINT_..., which are the program's, and which it checks.
+// `./dev test` sets both variables: TEST_TURN is a number from the commit's hash, TEST_THOROUGH is `--thorough`. Their
+// names do not begin with GLINT_, because the program checks all such variables.
 #pragma once
 
 #include <cstdlib>
@@ -20,10 +20,10 @@ inline unsigned long turn() {
     return value ? std::strtoul(value, nullptr, 10) : 0;
 }
 
-/// Whether this run does case number k: all, or one in `of`. The others have their turn at other commits.
+/// Returns whether this run does case number k: all cases, or one in `of`. Other commits run the other cases.
 inline bool has_turn(long k, int of) { return thorough() || k % of == long(turn() % (unsigned long)(of)); }
 
-/// The size of a sample: `full`, or a tenth. What is expected of it must follow from its size.
+/// The size of a sample: `full`, or a tenth. Expected values must follow from the size.
 constexpr int smaller = 10;
 inline int sample(int full) { return thorough() ? full : full / smaller; }
 

@@ -1,4 +1,4 @@
-// Small TIFF files for tests, written by libtiff page by page as each test wants them.
+// Small TIFF files for tests, written by libtiff page by page.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -20,10 +20,10 @@ struct TiffPageOptions {
     std::string description = {};
 };
 
-/// Byte k of page p of the test pattern.
+/// Returns byte k of page p of the test pattern.
 inline unsigned char pattern_byte(int page, std::size_t k) { return static_cast<unsigned char>(37 * page + 7 * k + 1); }
 
-/// Writes the pages in mode "w" (classic), "wb" (big-endian) or "w8" (BigTIFF); page p holds pattern_byte(p, ...).
+/// Writes the pages in mode "w" (classic), "wb" (big-endian) or "w8" (BigTIFF). Page p contains pattern_byte(p, ...).
 inline std::filesystem::path write_tiff(const std::filesystem::path& path, const std::vector<TiffPageOptions>& pages,
                                         const char* mode = "w") {
     TIFF* tiff = TIFFOpen(path.c_str(), mode);
@@ -54,7 +54,7 @@ inline std::filesystem::path write_tiff(const std::filesystem::path& path, int p
     return write_tiff(path, std::vector<TiffPageOptions>(std::size_t(pages), page), mode);
 }
 
-/// Makes a tag of a little-endian classic TIFF's first directory a LONG of this value: a header that lies.
+/// Sets a tag in the first directory of a little-endian classic TIFF to a LONG of this value, to forge a wrong header.
 inline void set_tag(const std::filesystem::path& path, std::uint16_t tag, std::uint32_t value) {
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
     const auto read = [&]<class T>(std::streamoff at, T number) {

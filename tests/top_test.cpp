@@ -111,7 +111,7 @@ TEST_F(Top, tells_who_had_gpus) {
     EXPECT_EQ(doctor->output.find("do not belong to leases"), std::string::npos) << doctor->output;
 }
 
-// What somebody calls his program must not reach the terminal as it is.
+// The name of a process must not reach the terminal unescaped.
 TEST_F(Top, a_strangers_name_does_nothing_to_the_terminal) {
     std::filesystem::create_symlink(bin / "lease_worker", server / "e\033[2Jvil");
     auto stranger = start_program({(server / "e\033[2Jvil").string(), "500", "1", "alone", "hold"});

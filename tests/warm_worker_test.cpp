@@ -1,4 +1,5 @@
-// `glint fit` and `glint localize` with `--gpu-worker auto` on a simulated server: one worker for all commands, whatever happens to it.
+// `glint fit` and `glint localize` with `--gpu-worker auto` on a simulated server: one worker serves all commands, and
+// clients recover if it fails.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -54,7 +55,7 @@ class WarmWorker : public GpuProgram {
                "60s --gpu-worker " +
                worker;
     }
-    /// A worker waits for longer than a slow machine takes for a test.
+    /// Returns variables with which a worker stays longer than a test takes on a slow machine.
     std::string patient(const std::string& variables = "") const {
         return variables_with("GLINT_GPU_WORKER_IDLE=600 " + variables);
     }
@@ -65,7 +66,7 @@ class WarmWorker : public GpuProgram {
         EXPECT_EQ(ended.exit_code, 0) << ended.err;
         EXPECT_TRUE(read_bytes(folder_ / out) == alone_) << out << " differs: " << ended.out << ended.err;
     }
-    /// Of this test's server: by their environment.
+    /// Returns the workers of this test's server, identified by their environment.
     std::vector<unsigned> workers() const {
         std::vector<unsigned> found;
         for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
@@ -92,8 +93,8 @@ class WarmWorker : public GpuProgram {
         return false;
     }
 
-    static constexpr const char* as_movies_do = "--gpu-timeout 60s";  // in batches of the usual size
-    /// Clients in folders of their own: every second one localizes the movie, the others fit.
+    static constexpr const char* as_movies_do = "--gpu-timeout 60s";  // in batches of the default size
+    /// Clients in separate folders: every second client localizes the movie, the other clients fit.
     struct Clients {
         std::vector<std::unique_ptr<TemporaryFolder>> folders;
         std::vector<std::unique_ptr<Program>> programs;
@@ -115,7 +116,7 @@ class WarmWorker : public GpuProgram {
         }
         return clients;
     }
-    /// That all have what comes out without a worker. Returns how often a worker was replaced.
+    /// Expects the results of runs without a worker. Returns how often a worker was replaced.
     int expect_all(Clients& clients) const {
         int retries = 0;
         for (std::size_t k = 0; k < clients.programs.size(); ++k) {
@@ -129,7 +130,7 @@ class WarmWorker : public GpuProgram {
         return retries;
     }
 
-    std::string alone_, movie_alone_;  // what comes out without a worker
+    std::string alone_, movie_alone_;  // results without a worker
     std::chrono::duration<double> alone_took_{};
 };
 
@@ -193,7 +194,7 @@ TEST_F(WarmWorker, keeps_nothing_of_the_command_that_started_it) {
     EXPECT_NE(::getsid(pid_t(workers()[0])), ::getsid(0));
 }
 
-// On a GPU that holds one context, so that nobody could have one beside the worker's.
+// On a GPU that holds one context, so that no process can have one beside the worker.
 TEST_F(WarmWorker, serves_many_at_once_by_one_context) {
     const int clients = thorough() ? 100 : 20;
     std::filesystem::remove(folder_ / "state");
@@ -202,7 +203,7 @@ TEST_F(WarmWorker, serves_many_at_once_by_one_context) {
     EXPECT_EQ(workers().size(), 1u);
 }
 
-// Some at once, again and again until a worker was killed during a fit.
+// Several simultaneous clients, repeated until a worker was killed during a fit.
 TEST_F(WarmWorker, may_be_killed_at_any_time) {
     const int clients = thorough() ? 24 : 6;
     std::mt19937 random(1 + unsigned(turn() % 1000));
@@ -218,13 +219,14 @@ TEST_F(WarmWorker, may_be_killed_at_any_time) {
     EXPECT_GT(retries, 0);
 }
 
-// Of whatever the GPU does in the worker, the client sees that it ended, and takes another one or opens a GPU itself.
+// If the GPU fails in the worker, the client only sees that the worker ended. It uses another worker or opens a GPU
+// itself.
 TEST_F(WarmWorker, may_lose_its_gpu) {
     for (const std::string fault : {"cuLaunchKernel:20~:700", "cuMemcpyHtoDAsync:30:719",
                                     "cuDevicePrimaryCtxRetain:1:2", "*:150!kill", "*:400!kill"}) {
         SCOPED_TRACE(fault);
         for (const unsigned pid : workers()) ::kill(pid_t(pid), SIGKILL);
-        // The worker has the fault from the one that starts it; a client of its own has none.
+        // The worker inherits the fault from the client that starts it; other clients have no fault.
         Program starter(folder_, patient("SIMGPU_FAULT='" + fault + "'") + command("faulty.csv", "auto"));
         ASSERT_TRUE(comes_true([&] { return !workers().empty() || !starter.running(); }));
         TemporaryFolder other;
@@ -252,7 +254,7 @@ TEST_F(WarmWorker, that_is_stopped_keeps_nobody_waiting) {
 }
 
 TEST_F(WarmWorker, is_not_needed) {
-    // A file where its folder would be; a full GPU; under a lease, whose memory the worker would outlive.
+    // No worker if a file blocks its folder, if the GPU is full, or under a lease, which the worker would outlive.
     std::filesystem::create_directories(folder_ / "leases");
     std::filesystem::remove_all(folder_ / "leases" / ("worker." + std::to_string(::geteuid())));
     folder_.write("leases/worker." + std::to_string(::geteuid()), "");

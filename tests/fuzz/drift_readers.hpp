@@ -1,4 +1,4 @@
-// What the fuzzer of drift files feeds.
+// Inputs of the fuzzer of drift files.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace glint::fuzz {
 
-/// A drift that was read is consistent and can be written and read again.
+/// Checks that a drift that was read is consistent and can be written and read again.
 inline void read_drift_file(const std::filesystem::path& path) {
     try {
         const Drift drift = read_drift(path, 100);
@@ -25,7 +25,7 @@ inline void read_drift_file(const std::filesystem::path& path) {
     }
 }
 
-/// Bytes as a drift file, and as places of beads.
+/// Reads the bytes as a drift file, and as positions of beads.
 inline void drift_files(Bytes bytes) {
     const auto path = written(bytes, "drift.txt");
     read_drift_file(path);

@@ -1,4 +1,4 @@
-// A libFuzzer program of one row of targets.hpp: the one that GLINT_FUZZ_TARGET names.
+// A libFuzzer program for the row of targets.hpp that GLINT_FUZZ_TARGET names.
 // SPDX-License-Identifier: MIT
 #include <string_view>
 

@@ -1,4 +1,4 @@
-// What the fuzzers of sound HDF5 files with any contents feed: datasets of any type, length and values.
+// Inputs of the fuzzers of valid HDF5 files: datasets of any type, length and values.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace glint::fuzz {
 
-/// Takes datasets out of the fuzzer's bytes: name, type, length, a unit, then values until they end.
+/// Creates datasets from the fuzzer's bytes: name, type, length, a unit, then values until the bytes end.
 class Datasets {
   public:
     explicit Datasets(Bytes bytes) : bytes_(bytes) {}

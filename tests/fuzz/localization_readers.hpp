@@ -1,4 +1,4 @@
-// What the fuzzers of localization and camera files feed.
+// Inputs of the fuzzers of localization and camera files.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace glint::fuzz {
 
-/// A table that was read is consistent and can be written and read again.
+/// Checks that a table that was read is consistent and can be written and read again.
 inline void read_table(const std::filesystem::path& path, double pixel_size_nm) {
     try {
         const Localizations table = read_localizations(path, {}, pixel_size_nm);
@@ -30,8 +30,8 @@ inline void read_table(const std::filesystem::path& path, double pixel_size_nm) 
 
 inline void csv(Bytes bytes) { read_table(written(bytes, "locs.csv"), 100); }
 
-/// A Picasso file of any columns: `.yaml`, `/metadata` and the table, parted by zero bytes. The table is a count of
-/// columns, two bytes for each (name, type), then the rows' bytes.
+/// Reads a Picasso file with any columns. The bytes are `.yaml`, `/metadata` and the table, separated by zero bytes.
+/// The table is a count of columns, two bytes for each (name, type), then the rows' bytes.
 inline void picasso(Bytes bytes) {
     const hdf5::Quiet quiet;
     static const char* const names[] = {"frame",      "x",      "y",    "photons",        "lpx", "z",   "likelihood",
@@ -77,7 +77,7 @@ inline void picasso(Bytes bytes) {
     read_table(path, 100);
 }
 
-/// Any bytes as an HDF5 file: of localizations, and of camera maps.
+/// Reads any bytes as an HDF5 file: as localizations, and as camera maps.
 inline void hdf5_bytes(Bytes bytes) {
     const auto path = written(bytes, "any.h5");
     read_table(path, 100);
@@ -88,7 +88,7 @@ inline void hdf5_bytes(Bytes bytes) {
     }
 }
 
-/// A camera.toml, a calibration, and Picasso's config.yaml.
+/// Reads the bytes as a camera.toml, as a calibration, and as Picasso's config.yaml.
 inline void toml(Bytes bytes) {
     read_any_camera(written(bytes, "config.yaml"));
     const auto path = written(bytes, "camera.toml");

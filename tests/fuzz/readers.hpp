@@ -1,4 +1,4 @@
-// What each fuzzer feeds: a reader given bytes as a file, for libFuzzer and for the replay in the ordinary tests.
+// The readers that the fuzzers test: each reads bytes as a file, for libFuzzer and for the replay in ordinary tests.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -20,7 +20,7 @@ namespace glint::fuzz {
 
 using Bytes = std::span<const char>;
 
-/// A folder in memory where it can be, one a process, removed at its end.
+/// One folder per process, in memory if possible, removed when the process ends.
 class ScratchFolder {
   public:
     ScratchFolder() {
@@ -50,8 +50,8 @@ inline std::filesystem::path written(Bytes bytes, const char* name) {
     return path;
 }
 
-/// Writing takes ten times as long as reading: each sixteenth of what was read is written, and the first, so that an input which is
-/// replayed alone is.
+/// Writing takes ten times as long as reading, so only one in 16 inputs that were read is written. The first is always
+/// written, so that an input that is replayed alone is written.
 inline int reads_until_copy = 0;
 inline bool is_to_be_copied() {
     if (reads_until_copy-- > 0) return false;
@@ -59,7 +59,8 @@ inline bool is_to_be_copied() {
     return true;
 }
 
-/// Opens a movie and reads its first, its last and a few more frames, of large ones fewer. Only glint's own errors are an answer.
+/// Opens a movie and reads its first, its last and a few more frames; fewer of large frames. Only glint's own errors
+/// are accepted.
 inline void read_movie(const std::filesystem::path& path) {
     try {
         const auto movie = open_movie(path);
@@ -91,7 +92,7 @@ inline void sif(Bytes bytes) { read_movie(written(bytes, "movie.sif")); }
 inline void dcimg(Bytes bytes) { read_movie(written(bytes, "movie.dcimg")); }
 inline void lif(Bytes bytes) { read_movie(written(bytes, "movie.lif")); }
 inline void png(Bytes bytes) { read_movie(written(bytes, "movie.png")); }
-/// The description of spooled frames, beside one file of them.
+/// Reads the bytes as the description of spooled frames, beside a file with frames.
 inline void spool(Bytes bytes) {
     const auto folder = scratch_folder() / "spool";
     std::filesystem::create_directories(folder);
@@ -101,7 +102,7 @@ inline void spool(Bytes bytes) {
     read_movie(folder);
 }
 inline void fits(Bytes bytes) { read_movie(written(bytes, "movie.fits")); }
-/// As a movie, and as a camera's maps.
+/// Reads the bytes as a movie, and as a camera's maps.
 inline void mat(Bytes bytes) {
     read_movie(written(bytes, "movie.mat"));
     read_any_camera(scratch_folder() / "movie.mat");
@@ -112,13 +113,15 @@ inline void ims(Bytes bytes) { read_movie(written(bytes, "movie.ims")); }
 inline void nd2(Bytes bytes) { read_movie(written(bytes, "movie.nd2")); }
 inline void czi(Bytes bytes) { read_movie(written(bytes, "movie.czi")); }
 
-/// The description of an array, which is all of it or a part of a group's, and the bytes of its first chunk, parted by the first zero byte.
+/// Reads the description of an array and the bytes of its first chunk, separated by the first zero byte. The
+/// description is the whole file, or part of a group's.
 inline void zarr(Bytes bytes) {
     const auto zero = std::size_t(std::find(bytes.begin(), bytes.end(), '\0') - bytes.begin());
     const Bytes description = bytes.first(zero), chunk = bytes.subspan(std::min(zero + 1, bytes.size()));
     const std::string_view text(description.data(), description.size());
     const bool is_3 = text.find("zarr_format\": 3") != text.npos;
-    const std::string folder = is_3 ? "3.zarr" : "2.zarr";  // the same files each time: none to be removed
+    const std::string folder =
+        is_3 ? "3.zarr" : "2.zarr";  // overwrites the same files each time, so that none must be removed
     std::filesystem::create_directories(scratch_folder() / folder / "c/0/0");
     written(description, (folder + (is_3 ? "/zarr.json" : "/.zarray")).c_str());
     written(description, (folder + "/.zattrs").c_str());
@@ -127,7 +130,7 @@ inline void zarr(Bytes bytes) {
     read_movie(scratch_folder() / folder);
 }
 
-/// A description and the pixels of a movie, parted by the first zero byte.
+/// Writes a description and the pixels of a movie, which the first zero byte separates.
 inline std::filesystem::path written_beside(Bytes bytes, const char* description, const char* movie) {
     const auto zero = std::size_t(std::find(bytes.begin(), bytes.end(), '\0') - bytes.begin());
     written(bytes.first(zero), description);
@@ -137,7 +140,7 @@ inline std::filesystem::path written_beside(Bytes bytes, const char* description
 inline void raw(Bytes bytes) { read_movie(written_beside(bytes, "movie.yaml", "movie.raw")); }
 inline void dax(Bytes bytes) { read_movie(written_beside(bytes, "movie.inf", "movie.dax")); }
 
-/// The first part of what is left; its length stands in front of it, in two bytes.
+/// Returns the next part of the bytes, whose length is in two bytes before it.
 inline Bytes next_part(Bytes& bytes) {
     std::size_t length = 0;
     for (int k = 0; k < 2 && !bytes.empty(); ++k, bytes = bytes.subspan(1))
@@ -147,8 +150,9 @@ inline Bytes next_part(Bytes& bytes) {
     return part;
 }
 
-/// Two TIFFs and a text, in a folder. What they are to each other the names tell, of which the first byte chooses: any images, a
-/// movie and its continuation, or single images of Micro-Manager's; and metadata in any of the three: an OME-TIFF set.
+/// Writes two TIFFs and a text into a folder and reads them as a movie. The first byte chooses their names: unrelated
+/// images, a movie and its continuation, or single images of Micro-Manager. Metadata in any of the three files may make
+/// them an OME-TIFF set.
 inline void tiff_files(Bytes bytes) {
     static constexpr const char* names[][2] = {
         {"1.tif", "2.tif"},
@@ -167,7 +171,7 @@ inline void tiff_files(Bytes bytes) {
     read_movie(scratch_folder() / folder);
 }
 
-/// The TIFFs of ACCeNT's calibration.
+/// Reads the TIFFs of an ACCeNT calibration.
 inline void accent(Bytes bytes) {
     std::filesystem::create_directories(scratch_folder() / "accent");
     for (const char* name : {"Baseline", "DC_per_sec", "RN_sq", "Gain"})
@@ -175,7 +179,7 @@ inline void accent(Bytes bytes) {
     read_any_camera(scratch_folder() / "accent");
 }
 
-/// The index of an NDTiff, beside a file of pixels.
+/// Reads the bytes as the index of an NDTiff, beside a file of pixels.
 inline void ndtiff(Bytes bytes) {
     const auto folder = scratch_folder() / "ndtiff";
     std::filesystem::create_directories(folder);
@@ -193,7 +197,7 @@ inline void read_roi_stack(const std::filesystem::path& path) {
     }
 }
 
-/// As ROIs, and as a map of a camera.
+/// Reads the bytes as ROIs, and as a map of a camera.
 inline void npy(Bytes bytes) {
     read_roi_stack(written(bytes, "rois.npy"));
     const std::string_view toml = "gain = \"rois.npy\"\n";

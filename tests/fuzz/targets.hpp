@@ -1,10 +1,11 @@
-// What is fuzzed: a row for each target, from which CMakeLists.txt builds fuzz_NAME and fuzz_corpus_test.cpp feeds
+// The fuzzers' targets, one row each. CMakeLists.txt builds fuzz_NAME for each; fuzz_corpus_test.cpp replays
 // corpus/NAME.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "tests/fuzz/drift_readers.hpp"
 #include "tests/fuzz/hdf5_readers.hpp"
+#include "tests/fuzz/lens_readers.hpp"
 #include "tests/fuzz/localization_readers.hpp"
 #include "tests/fuzz/readers.hpp"
 #include "tests/fuzz/text_readers.hpp"
@@ -50,6 +51,7 @@ inline constexpr Target targets[] = {
     {"description", description},  // what ImageJ, OME and MicroManager write into a TIFF
     {"conditions", conditions},    // conditions of `glint filter`
     {"drift", drift_files},        // drift files and positions of beads
+    {"lens", lens_files},          // measured PSFs: HDF5, MATLAB files and pickles
 };
 
 }  // namespace glint::fuzz

@@ -1,4 +1,4 @@
-// What the fuzzers of texts inside files, and of journals, feed.
+// Inputs of the fuzzers of texts inside files, and of journals.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace glint::fuzz {
 
-/// A text in a TIFF's first page, as each program would have written it, and the set that it speaks of.
+/// Reads a text as the description in a TIFF's first page, as by each program, and the set of files that it lists.
 inline void description(Bytes bytes) {
     const std::string text(bytes.begin(), bytes.end());
     read_imagej_description(text, 10, 10);
@@ -39,7 +39,7 @@ inline void description(Bytes bytes) {
     }
 }
 
-/// Picasso's steps as YAML and as JSON, which are written and read again.
+/// Reads Picasso's steps as YAML and as JSON, and writes and reads them again.
 inline void metadata(Bytes bytes) {
     const std::string text(bytes.begin(), bytes.end());
     for (const auto read : {steps_from_yaml, steps_from_json}) {
@@ -52,7 +52,7 @@ inline void metadata(Bytes bytes) {
     }
 }
 
-/// A condition of `glint filter`, on three rows.
+/// Evaluates a condition of `glint filter` on three rows.
 inline void conditions(Bytes bytes) {
     Localizations table;
     table.frame = {0, 1, 2}, table.x_px = {1, 2, 3}, table.y_px = {4, 5, 6}, table.photons = {100, -1, 1e30f};
@@ -66,7 +66,7 @@ inline void conditions(Bytes bytes) {
     }
 }
 
-/// Any bytes as a part of a run; and as one record of a part that is sound otherwise, its checksum right.
+/// Reads any bytes as a part of a run, and as one record, with the right checksum, of an otherwise valid part.
 inline void records(Bytes bytes) {
     Localizations like;
     like.frame = {0}, like.x_px = like.y_px = like.photons = {1};

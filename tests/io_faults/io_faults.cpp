@@ -1,9 +1,10 @@
-// Stands before the C library (LD_PRELOAD) and lets one call that changes a file fail, or kills the process there.
+// For LD_PRELOAD: makes one call that changes a file fail, or kills the process at that call.
 // SPDX-License-Identifier: MIT
 //
-// Only calls on what lies in GLINT_FAULT_FOLDER count (paths relative to it, as the program runs there). Call number
-// GLINT_FAULT_AT (from 1) fails, or with GLINT_FAULT_KIND=kill is the last thing that happens. At the end the number of calls goes
-// to GLINT_FAULT_COUNT, which lies elsewhere. With GLINT_FAULT_NO_LOCKS no file can be locked, as on some network file systems.
+// Only calls on files in GLINT_FAULT_FOLDER count (paths relative to it, because the program runs there). Call number
+// GLINT_FAULT_AT (from 1) fails; with GLINT_FAULT_KIND=kill the process is killed there. At the end the number of calls
+// is written to GLINT_FAULT_COUNT, which is outside of the folder. With GLINT_FAULT_NO_LOCKS no file can be locked, as
+// on some network file systems.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -34,7 +35,8 @@ bool counts(const char* path) {
     return path[0] != '/' || (std::strncmp(path, folder, std::strlen(folder)) == 0 && path[std::strlen(folder)] == '/');
 }
 
-/// Standard output and error are the tests' own files in that folder, also by other descriptors.
+/// Returns true if calls on this descriptor count. Standard output and error do not count, even through other
+/// descriptors: they are files of the test in that folder.
 bool counts(int descriptor) {
     if (descriptor <= 2) return false;
     char link[64], path[4096];
@@ -46,7 +48,7 @@ bool counts(int descriptor) {
     return path[0] == '/' && !ends_with("/.out") && !ends_with("/.err") && counts(path);
 }
 
-/// Whether this call is the one that fails. Does not return from the one that kills.
+/// Returns true if this call must fail. Does not return from the call that kills the process.
 template <class Place>
 bool is_the_one(Place place) {
     if (!counts(place)) return false;
@@ -110,7 +112,7 @@ int fdatasync(int file) {
     NEXT(fdatasync);
     return is_the_one(file) ? failed(EIO) : real(file);
 }
-// As the kernel does: the descriptor is gone, whatever close says.
+// As in the kernel, the descriptor is closed even if close() reports an error.
 int close(int file) {
     NEXT(close);
     const bool fails = is_the_one(file);
@@ -155,7 +157,7 @@ int flock(int file, int operation) noexcept {
     return *setting("GLINT_FAULT_NO_LOCKS") ? failed(ENOLCK) : real(file, operation);
 }
 
-// Those that may create a file; reading is not to fail here.
+// Counts only calls that may create a file; opening to read does not fail.
 int open(const char* path, int flags, ...) {
     NEXT(open);
     va_list arguments;

@@ -1,4 +1,4 @@
-// Every command that writes, with each of its calls that change a file failing once, and the process killed there once.
+// Runs every command that writes. Each call that changes a file fails once, and once the process is killed there.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -19,8 +19,8 @@ using Files = std::map<std::string, std::string>;  ///< names and bytes
 
 struct Case {
     std::string name, command;
-    std::string again;  ///< what is added to do it again after a failure
-    Files before = {};  ///< what stands there, and the command replaces
+    std::string again;  ///< flags to repeat the command after a failure
+    Files before = {};  ///< existing files that the command replaces
     bool parts = false;
 };
 
@@ -70,7 +70,7 @@ const Case cases[] = {
      {{"o.toml", "old camera"}, {"o_maps.hdf5", "old maps"}}},
 };
 
-/// Of so many calls one fails in an ordinary run; which, the commit's hash says.
+/// In an ordinary run, one call in each group of this size fails; the commit's hash chooses which.
 constexpr int step = 5;
 
 class IoFaults : public ::testing::TestWithParam<Case> {
@@ -83,14 +83,14 @@ class IoFaults : public ::testing::TestWithParam<Case> {
             0);
         write_rois();
         write_beads();
-        folder_.write("known_leaks", "leak:libhdf5\n");  // HDF5 keeps a file's structure when its close() fails
+        folder_.write("known_leaks", "leak:libhdf5\n");  // HDF5 does not free a file's structure when its close() fails
         for (const std::string& name : folder_.names()) inputs_[name] = "";
         inputs_[".out"] = inputs_[".err"] = "";
         library_ = fs::read_symlink("/proc/self/exe").replace_filename("libio_faults.so");
         ASSERT_TRUE(fs::exists(library_)) << library_;
     }
 
-    /// Forty windows of 7x7 px with a spot, as .npy.
+    /// Writes forty ROIs of 7x7 px with a spot, as .npy.
     void write_rois() {
         std::string header = "{'descr': '<u2', 'fortran_order': False, 'shape': (40, 7, 7), }";
         header.resize(118 - 1, ' ');
@@ -107,7 +107,7 @@ class IoFaults : public ::testing::TestWithParam<Case> {
         folder_.write("r.npy", bytes);
     }
 
-    /// A bead through the focus of an astigmatic lens, 21 slices 50 nm apart.
+    /// Writes slices of a bead through the focus of an astigmatic lens: 21 slices, 50 nm apart.
     void write_beads() const {
         constexpr int edge = 32, slices = 21;
         glint::MovieInfo info;
@@ -138,7 +138,7 @@ class IoFaults : public ::testing::TestWithParam<Case> {
         if (GetParam().parts) fs::create_directory(folder_ / "o.hdf5.journal.parts");
     }
 
-    /// What the command made, and what it left.
+    /// Returns the files that the command wrote or left.
     Files made() const {
         Files files;
         for (const std::string& name : folder_.names())
@@ -167,7 +167,7 @@ class IoFaults : public ::testing::TestWithParam<Case> {
         return run(folder_, "GLINT_THREADS=1 GLINT_BACKEND=cpu exec glint " + GetParam().command + GetParam().again);
     }
 
-    /// No new file of a pair beside an old one.
+    /// Expects that no new file of a pair is beside an old one.
     void expect_no_mixed_pair(const Files& reference, const std::string& where) const {
         const Files now = made();
         for (const auto& [described, description] : {std::pair{"o.hdf5", "o.yaml"},
@@ -180,7 +180,7 @@ class IoFaults : public ::testing::TestWithParam<Case> {
         }
     }
 
-    /// What is of the older files is all there, or has made way for the whole new one.
+    /// Expects that each older file is complete, or replaced by the complete new one.
     void expect_nothing_lost(const Files& reference, const std::string& where) const {
         const Files now = made();
         bool replaced = false;
@@ -238,7 +238,8 @@ TEST_P(IoFaults, each_call_fails_once_and_is_the_last_once) {
 INSTANTIATE_TEST_SUITE_P(Commands, IoFaults, ::testing::ValuesIn(cases),
                          [](const auto& which) { return which.param.name; });
 
-// The journal and the text of the rows are written at the same time: whichever fails once, the run goes on, and the table is whole.
+// The journal and the text of the rows are written simultaneously. If a write fails once, the run continues and the
+// table is complete.
 TEST(IoFaultsOfLargeTables, a_call_that_fails_once_in_the_middle_costs_nothing) {
     TemporaryFolder folder, elsewhere;
     const std::string localize = "localize m.tif -o o.csv --threads 2 --backend cpu" + spots;

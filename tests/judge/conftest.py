@@ -1,4 +1,4 @@
-"""What the judges share: the program under test and the folder of third-party movies."""
+"""Shared by the reference tests: the program under test and the folder of third-party movies."""
 
 import json
 import os

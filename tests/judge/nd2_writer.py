@@ -1,5 +1,6 @@
-"""Writes small ND2 files, as Nikon's NIS-Elements lays them out: no package writes them, and `nd2` reads these as its
-own. SPDX-License-Identifier: MIT
+"""Writes small ND2 files in the layout of Nikon's NIS-Elements, because no package writes them. `nd2` reads these
+files.
+SPDX-License-Identifier: MIT
 """
 
 import struct

@@ -1,4 +1,4 @@
-"""glint's operations on arrays judged by NumPy and SciPy, through array_worker."""
+"""Compares glint's operations on arrays with NumPy and SciPy, through array_worker."""
 
 import json
 import os

@@ -1,4 +1,5 @@
-"""The benchmarks beside Picasso and the truth, small: each ends well and has the rows that it promises."""
+"""Small runs of the benchmarks that compare with Picasso and the truth: each succeeds and prints the documented
+rows."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""From a z-stack of beads to z, at all defaults, with a PSF that is no Gaussian: as a real one, it has tails."""
+"""From a z-stack of beads to z, with all defaults. The PSF is no Gaussian: like a real one, it has tails."""
 
 import subprocess
 
@@ -118,7 +118,7 @@ def test_a_calibration_of_an_older_version_is_read_with_a_warning(program, folde
         "".join(line for line in lines if not line.startswith(("roi_px", "pixel_size_um")))
     )
     (slope, error), said = localize(program, folder, "--roi", "15", calibration="old.toml")
-    assert "does not say in which window" in said and "roi_px = 15" in said
+    assert "does not record in which window" in said and "roi_px = 15" in said
     assert abs(slope - 1) < 4 * np.sqrt(2) * error
 
 

@@ -1,5 +1,5 @@
-"""NumPy, tifffile, h5py and ImageIO judge `glint calibrate camera`: the maps of a simulated sensor with bad pixels, and
-their picture.
+"""Compares `glint calibrate camera` with NumPy, tifffile, h5py and ImageIO: maps of a simulated sensor with bad pixels,
+and their picture.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""glint's readers of what programs of cameras and microscopes write, judged by packages that read the same files.
+"""Reference tests of movies from camera and microscope programs: other packages read the same files.
 
 The files are written here, byte by byte; a package that is not installed skips its comparison with the reason."""
 

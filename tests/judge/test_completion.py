@@ -1,4 +1,4 @@
-"""Shells and man judge the scripts and pages that glint writes for them."""
+"""Shells and man accept the scripts and pages that glint writes for them."""
 
 import os
 import pathlib
@@ -72,7 +72,7 @@ def bash(share, words, folder, library=""):
 def test_bash_offers_commands(share, files):
     assert bash(share, ["glint", ""], files) == COMMANDS | {"help"}
     assert bash(share, ["glint", "re"], files) == {"render", "resolution"}
-    assert bash(share, ["glint", "calibrate", ""], files) == {"astigmatism", "camera"}
+    assert bash(share, ["glint", "calibrate", ""], files) == {"astigmatism", "camera", "psf", "psf-2d"}
     assert bash(share, ["glint", "bench", "lo"], files) == {"localize"}
     assert bash(share, ["glint", "help", "lo"], files) == {"localize"}
     assert bash(share, ["glint", "--ver"], files) == {"--version"}
@@ -156,7 +156,7 @@ def test_fish_offers_commands_values_and_files(share, files):
         return {found.split("\t")[0] for found in out.splitlines()}
 
     assert fish("glint ") == COMMANDS | {"help"}
-    assert fish("glint calibrate ") == {"astigmatism", "camera"}
+    assert fish("glint calibrate ") == {"astigmatism", "camera", "psf", "psf-2d"}
     assert {"--psf", "--psf-misfit"} <= fish("glint localize --ps")
     assert fish("glint localize --backend ") == {"auto", "cpu", "gpu", "prefer-gpu"}
     assert {"--gpus-bytes"} == fish("glint bench fit --gpus-")

@@ -1,5 +1,5 @@
-"""Crowded frames of a third party's simulation: what is found, and whether the stated precision is true. SciPy
-matches.
+"""Crowded frames of a third party's simulation: the found molecules, and whether their stated precision is correct.
+SciPy matches rows with the truth.
 """
 
 import csv

@@ -1,4 +1,4 @@
-"""CZI movies, judged by pylibCZIrw, Zeiss's own library, which writes and reads them."""
+"""Reference test of CZI movies: pylibCZIrw, Zeiss's own library, writes and reads them."""
 
 import itertools
 import subprocess
@@ -54,7 +54,7 @@ def test_types(dump, tmp_path, dtype, compression):
     write(path, frames, compression)
     facts, found = dump(path)
     np.testing.assert_array_equal(found, judged(path, 7).reshape(found.shape))
-    np.testing.assert_array_equal(found, frames[:, 0, 0], "the judge reads what was written")
+    np.testing.assert_array_equal(found, frames[:, 0, 0], "the reference reads what was written")
     assert facts["pixel_size_nm"] == pytest.approx(65)
     assert facts["warnings"] == [] and facts["planes"] == ""
 

@@ -1,4 +1,4 @@
-"""Drift, judged by Picasso, which reads the drift file and applies it, and h5py, which reads the corrected table."""
+"""Reference test of drift: Picasso reads the drift file and applies it, h5py reads the corrected table."""
 
 import json
 import subprocess

@@ -1,5 +1,5 @@
-"""`glint filter` judged by pandas' query, NumPy, SciPy's k-d tree and kernel estimate, and Picasso, which loads the
-results.
+"""Reference test of `glint filter`: pandas' query, NumPy, SciPy's k-d tree and kernel estimate, and Picasso, which
+loads the results.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""SciPy and Picasso judge `glint fit`: the same spots, fitted by maximum likelihood by somebody else."""
+"""Compares `glint fit` with maximum-likelihood fits of the same spots by SciPy and Picasso."""
 
 import h5py
 import numpy as np
@@ -114,7 +114,7 @@ def glint_fit(glint, folder, model, pixels, *flags):
 
 
 def as_theta(model, locs):
-    """Values and uncertainties in the judge's units: px, photons, micrometres."""
+    """Values and uncertainties in the units of the reference fit: px, photons, micrometres."""
     names = ["x", "y", "photons", "bg", *WIDTHS[model][1]]
     uncertainties = {"x": "lpx", "y": "lpy", "z": "lpz"}
     unit = np.array([1e-3 if name == "z" else 1 for name in names])

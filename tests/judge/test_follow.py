@@ -1,5 +1,5 @@
-"""--follow judged by movies that another process writes, by tifffile, Micro-Manager's package and in its way, or leaves
-unfinished: the table is that of the file as it then is."""
+"""--follow on movies that another process writes, by tifffile, by Micro-Manager's package or in its layout, or leaves
+unfinished: the table is that of the final file."""
 
 import os
 import pathlib

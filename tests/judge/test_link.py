@@ -1,4 +1,4 @@
-"""glint link judged by Picasso (tracks at the same radius and gap) and SciPy (assignment)."""
+"""Reference test of `glint link`: Picasso (tracks at the same radius and gap) and SciPy (assignment)."""
 
 import csv
 import json
@@ -220,7 +220,7 @@ def test_z_without_a_precision_is_not_linked_by(glint, tmp_path, layout):
         said = json.loads(glint("link", path, "-o", tmp_path / "merged.hdf5", "--overwrite", "--json", *flags))
         assert said["uses_z"] is False
         with_z = path.stem == "with_z"
-        assert ("x and y alone: the table says no precision of z (lpz)" in text) == with_z
+        assert ("x and y only: the table has no precision of z (lpz)" in text) == with_z
         found.append((h5py.File(tmp_path / "all.hdf5")["locs"][:], h5py.File(tmp_path / "merged.hdf5")["locs"][:]))
     (rows, merged), (rows_2d, merged_2d) = found
     np.testing.assert_array_equal(rows["track"], rows_2d["track"])

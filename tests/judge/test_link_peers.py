@@ -1,5 +1,5 @@
-"""`glint link` judged by SciPy's assignment, Picasso's link, NumPy's weighted means, and blinks whose truth is
-known.
+"""Reference test of `glint link`: SciPy's assignment, Picasso's link, NumPy's weighted means, and blinks with a known
+truth.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""glint's localization files and pictures judged by Picasso, h5py, csv and tifffile."""
+"""Reference test of localization files and pictures: Picasso, h5py, csv and tifffile."""
 
 import csv
 import json

@@ -1,5 +1,5 @@
-"""Movies in containers of microscopes' programs, judged by the packages that read or write them: every plane, pixel for
-pixel.
+"""Reference tests of movies in containers of microscope programs: other packages read or write every plane, and all
+pixels must be equal.
 """
 
 import itertools
@@ -61,7 +61,7 @@ def test_nd2(dump, tmp_path, dtype, channels, compressed, padding):
     )
     with nd2.ND2File(path) as file:
         judged = file.asarray()
-    np.testing.assert_array_equal(judged.reshape(frames.shape), frames, "the judge reads what was written")
+    np.testing.assert_array_equal(judged.reshape(frames.shape), frames, "the reference reads what was written")
     for channel in range(channels):
         facts, found = dump(path, channel=channel)
         np.testing.assert_array_equal(found, frames[:, channel])

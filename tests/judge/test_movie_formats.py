@@ -1,4 +1,4 @@
-"""glint's readers of other formats than TIFF, judged by the programs that know these formats, pixel for pixel."""
+"""Reference tests of movie formats other than TIFF: all pixels must equal those of programs for these formats."""
 
 import re
 import struct
@@ -67,9 +67,10 @@ def spe_header(frames, version, footer_at=0):
 
 def spe_footer(frames, stride):
     _, height, width = frames.shape
+    pixels, size = SPE_FORMATS[frames.dtype.name], frames[0].nbytes
     return f"""<SpeFormat version="3.0" xmlns="http://www.princetoninstruments.com/spe/2009"><DataFormat>
-<DataBlock type="Frame" count="{len(frames)}" pixelFormat="{SPE_FORMATS[frames.dtype.name]}" size="{frames[0].nbytes}" stride="{stride}">
-<DataBlock type="Region" count="1" width="{width}" height="{height}" size="{frames[0].nbytes}" stride="{frames[0].nbytes}" />
+<DataBlock type="Frame" count="{len(frames)}" pixelFormat="{pixels}" size="{size}" stride="{stride}">
+<DataBlock type="Region" count="1" width="{width}" height="{height}" size="{size}" stride="{size}" />
 </DataBlock></DataFormat></SpeFormat>""".encode()
 
 
@@ -92,7 +93,7 @@ def test_spe_2(dump, tmp_path, dtype):
 @pytest.mark.parametrize("dtype", SPE_FORMATS)
 @pytest.mark.parametrize("stamps", [0, 16])
 def test_spe_3(dump, tmp_path, dtype, stamps):
-    """ImageIO does not know of time stamps between the frames: NumPy judges those."""
+    """ImageIO does not read time stamps between the frames, so NumPy is the reference for these files."""
     frames = movie(dtype)
     stored = b"".join(frame.tobytes() + b"T" * stamps for frame in frames)
     footer = spe_footer(frames, frames[0].nbytes + stamps)

@@ -1,4 +1,4 @@
-"""glint's movie reader judged by tifffile: every kind of file that it writes, pixel for pixel."""
+"""Reference test of TIFF movies: tifffile writes every kind of file, and all pixels must be equal."""
 
 import itertools
 import json

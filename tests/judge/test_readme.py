@@ -1,4 +1,4 @@
-"""README.md and the page for one's own movie: the commands work on a real movie, `glint inspect` prints what is shown."""
+"""README.md and the page about your own movie: the commands work on a real movie, `glint inspect` prints as shown."""
 
 import shutil
 

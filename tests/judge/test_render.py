@@ -1,4 +1,4 @@
-"""`glint render` judged by Picasso's renderer, NumPy's histograms and Pillow."""
+"""Reference test of `glint render`: Picasso's renderer, NumPy's histograms and Pillow."""
 
 import json
 import os
@@ -165,7 +165,7 @@ def test_frames_as_colours(glint, table, tmp_path):
 def test_wrong_regions_are_explained(program, table, tmp_path):
     for region, words in [
         ("0:5,0:5", "with units"),
-        ("5:1px,0:5px", "begins below its end"),
+        ("5:1px,0:5px", "must be smaller than the second"),
         ("1:5px", "X:X,Y:Y"),
         ("a:5px,0:1px", "X:X,Y:Y"),
         ("0:5px,0:5kg", "--region"),

@@ -1,4 +1,4 @@
-"""glint resolution and glint cluster judged by Picasso (NeNA, FRC), SciPy (neighbours) and scikit-learn (DBSCAN)."""
+"""Reference test of resolution and clusters: Picasso (NeNA, FRC), SciPy (neighbours) and scikit-learn (DBSCAN)."""
 
 import json
 

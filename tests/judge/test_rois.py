@@ -1,4 +1,4 @@
-"""glint's reader of ROI stacks judged by NumPy, h5py and tifffile, which write the stacks."""
+"""Reference test of ROI stacks: NumPy, h5py and tifffile write them."""
 
 import json
 import os

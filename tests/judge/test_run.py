@@ -1,4 +1,4 @@
-"""`glint run`: the whole way from movies to pictures; killed anywhere, it continues to the same bytes."""
+"""`glint run`: from movies to pictures. If it is killed at any point, it continues to the same bytes."""
 
 import csv
 import json

@@ -1,5 +1,5 @@
-"""glint score judged by SciPy: linear_sum_assignment on every frame, and the figures from its pairs; distances by
-cKDTree.
+"""Reference test of `glint score` with SciPy: linear_sum_assignment on every frame, the values from its pairs, and
+distances by cKDTree.
 """
 
 import json

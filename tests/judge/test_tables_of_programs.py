@@ -1,4 +1,4 @@
-"""SMAP's, DECODE's and .smlm tables: SciPy, h5py, zipfile and NumPy write them, and read what glint writes."""
+"""SMAP's, DECODE's and .smlm tables: SciPy, h5py, zipfile and NumPy write them, and read those that glint writes."""
 
 import json
 import subprocess

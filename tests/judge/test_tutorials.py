@@ -1,8 +1,8 @@
 """Runs the commands of the tutorials and how-to pages, in order, and compares their output with what the pages show.
 
-A page's blocks `sh` and `python` run in one shell session, in an empty folder. Each line of the `text` block behind a
-block must occur in their output, in this order: the page may leave lines out, and shorten one by ` ...` at its end. Numbers
-may differ by 3 %, and times by any amount. Comments in the page control its run, and readers do not see them:
+A page's blocks `sh` and `python` run in one shell session, in an empty folder. Each line of the `text` block after a
+block must occur in its output, in this order. The page may leave lines out, and shorten a line by ` ...` at its end.
+Numbers may differ by 3 %, and times by any amount. Comments in the page, which readers do not see, control its run:
 
     <!-- data: NAME -->         copy docs/tutorials/data/NAME into the folder
     <!-- server: 2x8GiB -->     run on a simulated GPU server with these GPUs (tests/simgpu); with the name of a library
@@ -294,6 +294,6 @@ def test_page(page, program, tmp_path):
 
 def test_each_tutorial_shows_a_picture_of_its_own():
     pages = TUTORIALS
-    assert len(pages) == 5
+    assert len(pages) == 6
     for page in pages:
         assert re.search(r"^!\[[^]]+\]\([^)]+\)", page.read_text(), re.M), page.name

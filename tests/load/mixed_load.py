@@ -8,7 +8,7 @@ JSON; the exit code is 0 if all that held.
     mixed_load.py --jobs 128                                          # on a real GPU; in the bundle: load/mixed_load.py
     SIMGPU_DEVICES=4x8GiB tests/simgpu/run build/release/simgpu tests/load/mixed_load.py --jobs 16 --seed 3
 
-Needs Python's standard library alone; sessions from Python take part where `import glint` works.
+Needs only Python's standard library. Sessions from Python take part if `import glint` works.
 
   wall_s          from the start of the first job to the end of the last
   work_s          sum over all jobs of what a job of its kind takes alone on the machine (median of three), begun once
@@ -324,7 +324,7 @@ class Load:
         self.counts["on the CPU"] += job.kind in ("session", "python") and "CPU" in said
 
     def wait_for_nothing_left(self, before):
-        """Memory of one that was killed comes back some time after its end."""
+        """Waits, because the memory of a killed process comes back some time after its end."""
         until = time.monotonic() + 60
         while True:
             holders, waiters, free = self.server.left()

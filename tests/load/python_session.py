@@ -9,7 +9,7 @@ from glint import gpu, offload
 
 
 def operate(session, round, elements):
-    """Whole numbers below 2^24, whose order of summing does not matter."""
+    """Uses integers below 2^24, so that sums do not depend on the order."""
     x = ((np.arange(elements) * 31 + round) % 1021).astype(np.float32)
     y = offload.map(lambda a: a * a + 3.0, x, session=session)
     return zlib.crc32(y.tobytes(), int(offload.sum(x, session=session)) & 0xFFFFFFFF)

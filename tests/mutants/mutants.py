@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Do the tests notice when the sources are wrong? Changes one place of the sharing of GPUs at a time (sharing.toml),
-builds, runs the tests that should fail, and puts the source back.
+"""Checks that the tests notice errors in the sources. Changes one place in the sharing of GPUs at a time
+(sharing.toml), builds, runs the tests that should fail, and restores the source.
 
     tests/mutants/mutants.py                # all, in build/release, which must be built: some minutes
     tests/mutants/mutants.py quantum turn   # those whose name has one of these words
     tests/mutants/mutants.py --check        # only whether each place is still there, once
 
-A mutant that survives (all tests pass) lacks a test; exit code 1. Nobody else may edit or build these sources
+If a mutant survives (all tests pass), a test is missing, and the exit code is 1. Do not edit or build these sources
 meanwhile.
 """
 

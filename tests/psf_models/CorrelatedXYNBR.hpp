@@ -14,7 +14,7 @@ struct CorrelatedXYNBR : AnyShape {
     static constexpr int start_candidates = 3;
 
     GLINT_INLINE Widths widths(const Lane*) const { return {splat(psf.sigma_px), splat(psf.sigma_px), Lane{}, Lane{}}; }
-    /// An ellipse is as wide as its widths say; twice that, so that a test sees that the model is asked.
+    /// Twice the extent of the ellipse, so that a test can check that the model's own extent is used.
     GLINT_INLINE Widths extent(const Lane* shape, PsfPart part) const {
         const Widths w = widths(shape);
         const Scalar times = Scalar(2 * gaussian_extent(part));

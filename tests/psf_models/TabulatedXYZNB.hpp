@@ -1,6 +1,6 @@
-// TabulatedXYZNB: z through a table of coefficients of cubic B-splines, two a pixel along x and y. A model for tests of
-// tables. The table's indices are z, y, x; its middle is the molecule, its first and last interval of z are beyond the
-// range.
+// TabulatedXYZNB: a PSF as a table of coefficients of cubic B-splines, two per pixel along x and y. A model for tests
+// of tables. The table's indices are z, y, x. The molecule is in the middle; the first and the last interval of z are
+// beyond the range.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,7 +13,7 @@ struct TabulatedXYZNB : AnyShape {
                                     .source = PsfSource::table,
                                     .shape = {{"z", "um", PsfColumn::z}},
                                     .numbers = {{"width", 1.5, 0.3, 8, "the typical width, px"}},
-                                    .least_edges = {4, 4, 4, 1}};
+                                    .min_edges = {4, 4, 4, 1}};
     static constexpr int start_candidates = 5;
 
     GLINT_INLINE Widths widths(const Lane*) const { return {splat(psf.own[0]), splat(psf.own[0]), Lane{}, Lane{}}; }
@@ -24,7 +24,7 @@ struct TabulatedXYZNB : AnyShape {
     GLINT_INLINE Lane step_limit(int, const Lane*) const { return splat(0.1f * (psf.z_max_um - psf.z_min_um)); }
     GLINT_INLINE void typical(Lane z_um, Lane* shape) const { shape[0] = z_um; }
 
-    /// The four cubic B-splines that are not 0 at a place, their slopes by it, and the index of the first.
+    /// The four cubic B-splines that are not 0 at a position, their derivatives there, and the index of the first.
     struct Spline {
         IntLane first;
         Lane weights[4], slopes[4];
@@ -65,7 +65,7 @@ struct TabulatedXYZNB : AnyShape {
                     by_z = by_z + z.slopes[k] * y.weights[j] * sum;
                 }
             slopes[0] = -2.0f * by_x, slopes[1] = -2.0f * by_y, slopes[2] = z_per_um * by_z;
-            return max(h, splat(Scalar(1e-12)));  // a spline swings below 0
+            return max(h, splat(Scalar(1e-12)));  // a spline may become negative
         }
     };
     GLINT_INLINE Row row(const Lane* theta, int j) const {

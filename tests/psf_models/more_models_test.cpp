@@ -1,4 +1,4 @@
-// Models that are only registered: the table, overlapping spots, and the program treat them as the product's own.
+// Models that are only registered: tables, fits of overlapping spots and the program treat them as built-in models.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ Psf psf_of(const char* name, std::vector<double> numbers = {}) {
     return {parse_psf_model(name), 120, {}, std::move(numbers)};
 }
 
-/// Pixels without noise: maximum likelihood must find the truth itself.
+/// Returns pixels without noise, for which maximum likelihood must find the truth exactly.
 Rois picture_of(const Psf& psf, int size, const std::vector<std::vector<double>>& molecules, double background) {
     Rois rois;
     rois.size = size;
@@ -42,7 +42,7 @@ TEST(MoreModels, say_what_they_are) {
     const PsfDescription& elliptic = describe(parse_psf_model("EllipticXYNBQ"));
     EXPECT_EQ(elliptic.parameters, (std::vector<std::string_view>{"x", "y", "photons", "bg", "q"}));
     ASSERT_EQ(elliptic.numbers.size(), 1u);
-    EXPECT_EQ(elliptic.numbers[0].usual, 1.5);
+    EXPECT_EQ(elliptic.numbers[0].default_value, 1.5);
     EXPECT_FALSE(elliptic.calibrated || elliptic.has_z);
     const Rois rois = picture_of(psf_of("EllipticXYNBQ"), 9, {{4, 4, 1000, 0, 1}}, 10);
     test::expect_error<OptionError>([&] { fit(rois, psf_of("EllipticXYNBQ", {7}), pixel_nm); },

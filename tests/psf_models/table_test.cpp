@@ -1,5 +1,5 @@
-// A PSF that is a table of coefficients, on all ways: alone and jointly, by the program, by a warm worker, by several
-// ranks, resumed. The reference is the astigmatic PSF that the table was made of.
+// A PSF that is a table of coefficients: single and joint fits, by the program, by a warm worker, by several ranks, and
+// resumed. The reference is the astigmatic PSF from which the table was computed.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ Rois electrons_of(const RoiSimulation& s, const Psf& psf) {
     return simulate_rois(s, psf, pixel_nm, Camera{}, truth);
 }
 
-/// As users give it: cal.toml and the coefficients beside it.
+/// Writes the files that a user gives: cal.toml and the coefficients beside it.
 void write_table(const TemporaryFolder& folder, const PsfTable& table) {
     const auto& [depths, height, width, one] = table.shape();
     std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (" + std::to_string(depths) + ", " +
@@ -57,7 +57,7 @@ std::string program(const char* name) {
     return std::filesystem::read_symlink("/proc/self/exe").replace_filename(name).string() + " ";
 }
 
-/// A movie of molecules in 3D, made by the reference.
+/// Writes a movie of molecules in 3D, simulated with the reference.
 void make_movie(const TemporaryFolder& folder, int frames) {
     folder.write(
         "astigmatic.toml",
@@ -72,7 +72,7 @@ void make_movie(const TemporaryFolder& folder, int frames) {
     ASSERT_EQ(made.exit_code, 0) << made.err;
 }
 
-/// The parts of z's errors that lie within one and within two standard errors are those of a Gaussian.
+/// Expects as many errors of z within one and within two standard errors as for a Gaussian.
 void expect_right_z(const Localizations& found, const Localizations& truth) {
     constexpr double near_px = 1;
     int rows = 0, within_one = 0, within_two = 0;
@@ -86,7 +86,7 @@ void expect_right_z(const Localizations& found, const Localizations& truth) {
             }
     ASSERT_GT(rows, 150);
     const auto expect_share = [&](int within, double share) {
-        // Five standard errors of the sample; neighbours and the bounds of z take some more.
+        // Five standard errors of the sample, and a margin for neighbours and the bounds of z.
         EXPECT_NEAR(double(within) / rows, share, 5 * std::sqrt(share * (1 - share) / rows) + 0.03) << rows;
     };
     expect_share(within_one, 0.683), expect_share(within_two, 0.954);
@@ -153,8 +153,7 @@ TEST(MoreModels, of_a_table_refuse_what_is_none_of_theirs) {
     expect_error<OptionError>([&] { check_psf(psf, 160); }, {"100 nm", "160 nm", "pixel_size"});
     psf.table = std::make_shared<const PsfTable>(PsfTable::Shape{2, 2, 2, 1}, eight, scale);
     expect_error<OptionError>([&] { check_psf(psf, pixel_nm); }, {"2 x 2 x 2 x 1", "at least 4 x 4 x 4 x 1"});
-    expect_error<OptionError>([&] { psf.detection_sigma_nm(); },
-                              {"at least 4 x 4 x 4 x 1"});  // asked for before a fit checks
+    expect_error<OptionError>([&] { psf.detection_sigma_nm(); }, {"at least 4 x 4 x 4 x 1"});  // checked before the fit
     psf.table = {};
     expect_error<OptionError>([&] { check_psf(psf, pixel_nm); }, {"TabulatedXYZNB", "`calibration=FILE`"});
     Psf gaussian = typical_psf(PsfModel::GaussianXYNB);
@@ -186,7 +185,7 @@ TEST(MoreModels, of_a_table_reach_a_worker_whole_or_not_at_all) {
     const Psf psf = tabulated();
     const warm_worker::FitSetup setup = warm_worker::setup_of(psf, pixel_nm, {});
     const warm_worker::LargeParts parts{nullptr, psf.table};
-    std::vector<std::byte> memory(warm_worker::bytes_of(parts));
+    std::vector<std::byte> memory(warm_worker::num_bytes(parts));
     warm_worker::pack(parts, memory);
     const auto there = warm_worker::unpack({}, setup, memory);
     ASSERT_TRUE(there);
@@ -267,7 +266,7 @@ TEST(MoreModels, of_a_changed_table_are_fitted_anew_by_run) {
     const auto localized_anew = [&] {
         const Ended end = run(folder, program("glint_more") + "run m.tif -o out --recipe recipe.toml --backend cpu");
         EXPECT_EQ(end.exit_code, 0) << end.err;
-        return end.err.find("localize is finished already") == std::string::npos;
+        return end.err.find("localize is already finished") == std::string::npos;
     };
     EXPECT_TRUE(localized_anew());
     EXPECT_FALSE(localized_anew());

@@ -145,7 +145,7 @@ def test_truth_has_the_models_column():
     np.testing.assert_allclose(truth.sy_px, 1.2 * 1.4, rtol=1e-6)
 
 
-def test_the_judge_needs_no_more_than_the_pages_line(tmp_path):
+def test_the_reference_test_needs_only_the_line_of_the_page(tmp_path):
     spec = importlib.util.spec_from_file_location("judge_test_fit", ROOT / "tests/judge/test_fit.py")
     judge = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(judge)

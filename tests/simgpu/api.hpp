@@ -1,4 +1,5 @@
-// Declares the driver's functions from glint's list: the compiler checks their definitions, the linker that all exist.
+// Declares the driver's functions from glint's list. The compiler checks their definitions; the linker checks that all
+// exist.
 // SPDX-License-Identifier: MIT
 #pragma once
 

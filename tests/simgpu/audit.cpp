@@ -28,7 +28,7 @@ void count(std::size_t n, const char* what) {
 void audit_devices() {
     for (int i = 0; i < server().device_count; ++i) {
         const Context& context = process().contexts[i];
-        if (context.lost) continue;  // nothing can be freed any more
+        if (context.lost) continue;  // its objects cannot be freed
         const Use& use = own_use(i);
         if (context.references) leak("gpu " + std::to_string(i) + ": the context");
         if (const int n = separate_count(i))

@@ -11,7 +11,7 @@ namespace simgpu {
 
 struct Stream;
 
-/// For each stream (by number) the operation up to which it has certainly executed.
+/// For each stream (by number), the last operation that has certainly executed.
 struct Clock {
     std::map<int, std::uint64_t> of_stream;
 
@@ -39,7 +39,7 @@ class UseLog {
     /// Records that the operation last enqueued in `stream` uses the range. Terminates the program on a data race:
     /// another stream's conflicting use is not ordered before.
     void note(const Stream& stream, const char* what, std::uintptr_t begin, std::uintptr_t end, bool write);
-    /// For a host that has synchronized with what its clock knows.
+    /// Returns what a host may do that has synchronized with the operations in its clock.
     HostAccess allowed(const Clock& host) const;
 };
 

@@ -17,15 +17,15 @@ constexpr int max_contexts = 101;  // the 102nd failed with 90 GiB free
 constexpr int max_concurrent_creations =
     28;  // measured: of 128 processes that create simultaneously, 100 fail, each after its time
 
-/// Measured on an H200: 0.2 s alone, 0.25 s with 16 others alive, 0.37 with 32, 0.82 with 96.
+/// Measured on an H200: 0.2 s alone, 0.25 s beside 16 contexts, 0.37 s beside 32, 0.82 s beside 96.
 double creation_seconds(int alive) { return (0.18 + 0.0065 * alive) * server().time_scale; }
 
 std::uint64_t context_bytes() { return parse_bytes(setting("SIMGPU_CONTEXT_BYTES", "527MiB")); }
 
-/// The error is 2 or 999, as measured; both mean "not now".
+/// Returns error 2 or 999 at random, as measured; both mean that there is no room now.
 cu::Result no_room() { return random_numbers()() % 2 ? cu::out_of_memory : cu::unknown; }
 
-/// `crowded` says that this one will fail in the end.
+/// Begins to create a context. `crowded`: the creation will fail at its end.
 cu::Result begin_creation(int device, bool* crowded) {
     ServerLock locked;
     *crowded = creating_count(device) >= max_concurrent_creations;
@@ -56,7 +56,7 @@ void wait_for_creation(int device) {
     }
 }
 
-/// Under a ServerLock.
+/// The caller must hold a ServerLock.
 void give_back(int device) {
     own_use(device).context_bytes -= context_bytes();
     --own_use(device).contexts;
@@ -73,7 +73,7 @@ cu::Result create(Context& context) {
     return cu::out_of_memory;
 }
 
-/// Pools keep what they hold (measured: until the process ends). A context with a sticky error keeps it too.
+/// Pools keep their memory, as do contexts with a sticky error (measured: until the process ends).
 void destroy(Context& context) {
     Process& p = process();
     synchronize_all();
@@ -127,7 +127,7 @@ cu::Result cuDevicePrimaryCtxGetState(cu::Device device, unsigned* flags, int* a
     return cu::success;
 }
 
-/// Takes as much as a primary context, and is pushed on the thread's context stack.
+/// The context needs as much memory as a primary context, and is pushed on the thread's context stack.
 cu::Result cuCtxCreate(cu::Context* handle, unsigned flags, cu::Device device) {
     const int index = device_of(device);
     if (index < 0) return invalid_device;
@@ -148,7 +148,8 @@ cu::Result cuCtxCreate(cu::Context* handle, unsigned flags, cu::Device device) {
     return cu::success;
 }
 
-/// Memory of pools stays: they are the device's. On this thread the context is popped; on others it dangles.
+/// Memory of pools remains, because pools belong to the device. The context is popped on this thread, and dangles on
+/// other threads.
 cu::Result cuCtxDestroy(cu::Context handle) {
     auto* context = reinterpret_cast<Context*>(handle);
     if (!context || !context->separate || !context->references)

@@ -1,9 +1,9 @@
 // Copies and fills.
 //
 // From pageable memory the driver copies into its own buffer before the call returns; to pageable memory it waits.
-// Pinned memory is read and written when the operation runs, so that the program must leave it unchanged until then.
-// So the source is compared with its content at the call, and the target is poisoned immediately, except
-// if other operations that have not run use the same memory in between.
+// Pinned memory is read and written when the operation runs, and the program must not change it until then. To check
+// this, the source is compared with its content at the call, and the target is poisoned immediately, unless pending
+// operations use the same memory.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cstring>
@@ -24,7 +24,7 @@ struct End {
     std::uintptr_t end() const { return begin + bytes; }
 };
 
-/// Whether the range lies within one allocation that is not freed.
+/// Returns true if the range lies within one allocation that is not freed.
 bool is_allocated(const End& side) {
     const Allocation* a = find_allocation(side.begin);
     if (a && a->freed) bug("a copy uses memory after cuMemFreeAsync");
@@ -48,7 +48,7 @@ class PinnedUse {
     Pinned* memory_;
     std::list<PendingUse>::iterator pending_;
     End side_;
-    std::vector<char> at_call_;  // what is to be read; empty: not known
+    std::vector<char> at_call_;  // the source at the call; empty: not known
 
     bool is_pending(bool writes_only) const {
         return std::any_of(memory_->pending.begin(), memory_->pending.end(), [&](const PendingUse& use) {

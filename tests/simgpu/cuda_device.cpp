@@ -38,7 +38,7 @@ cu::Result cuDriverGetVersion(int* version) {
     return cu::success;
 }
 
-/// As the real one: a null pointer and "invalid value" for a code that it does not know.
+/// Like the real driver, returns a null pointer and "invalid value" for an unknown code.
 cu::Result cuGetErrorName(cu::Result result, const char** name) {
     switch (result) {
         case cu::success: *name = "CUDA_SUCCESS"; break;

@@ -1,4 +1,4 @@
-// Launches: checked at the call, run later, blocks and threads in random order.
+// Launches are checked at the call and run later, with blocks and threads in random order.
 // SPDX-License-Identifier: MIT
 #include <sys/mman.h>
 
@@ -17,7 +17,7 @@ namespace {
 using glint::gpu::SimulatedBlock;
 using glint::gpu::SimulatedKernel;
 
-/// Shared memory of a block: garbage at first, and with a page behind it that faults.
+/// Shared memory of a block: initially garbage, followed by a page that faults.
 class SharedMemory {
     static constexpr std::size_t page = 4096;
     std::size_t bytes_, mapped_;
@@ -41,7 +41,7 @@ class SharedMemory {
     }
 };
 
-/// What a launch is, with its arguments copied, as the driver copies them at the call.
+/// A launch, with its arguments copied at the call, as by the driver.
 struct Launch {
     const Function* function;
     const SimulatedKernel* kernel;
@@ -62,7 +62,7 @@ bool can_reach(int device, const Allocation& a) {
     return a.pool->access.contains(device);
 }
 
-/// A null pointer may be an option left out; any other must be memory that this GPU can reach.
+/// Returns true if every pointer is null (an option left out), or points to memory that this GPU can access.
 bool pointers_are_good(const Launch& launch) {
     for (unsigned i = 0; i < launch.kernel->parameter_count; ++i) {
         if (!launch.kernel->parameters[i].pointer || !launch.pointer(i)) continue;

@@ -1,4 +1,4 @@
-// Managed memory, pinned host memory, and what an address is.
+// Managed memory, pinned host memory, and attributes of addresses.
 // SPDX-License-Identifier: MIT
 #include "api.hpp"
 #include "memory.hpp"
@@ -47,7 +47,7 @@ cu::Result cuIpcOpenMemHandle(cu::DevicePtr* address, cu::IpcHandle handle, unsi
     return result;
 }
 
-/// Waits for everything, as the driver does.
+/// Waits for all work, as the driver does.
 cu::Result cuIpcCloseMemHandle(cu::DevicePtr address) {
     const Allocation* a = find_allocation(address);
     if (!a || a->begin != address || !a->imported)
@@ -57,7 +57,7 @@ cu::Result cuIpcCloseMemHandle(cu::DevicePtr address) {
     return current()->take_error();
 }
 
-/// Waits for everything, as the driver does.
+/// Waits for all work, as the driver does.
 cu::Result cuMemFree(cu::DevicePtr address) {
     const Allocation* a = find_allocation(address);
     if (a && a->imported) bug("cuMemFree of another process's memory");
@@ -67,7 +67,7 @@ cu::Result cuMemFree(cu::DevicePtr address) {
     return current()->take_error();
 }
 
-/// Pages do not migrate here; only the call is checked.
+/// Only checks the call: pages do not migrate here.
 cu::Result cuMemPrefetchAsync(cu::DevicePtr address, size_t bytes, cu::Location to, unsigned, cu::Stream handle) {
     Stream& stream = process().streams.get(handle);
     const Allocation* a = find_allocation(address);
@@ -86,7 +86,7 @@ cu::Result cuMemHostRegister(void* p, size_t bytes, unsigned) {
     return cu::success;
 }
 
-/// Waits for everything, as the driver does.
+/// Waits for all work, as the driver does.
 cu::Result cuMemHostUnregister(void* p) {
     const auto found = pinned().find(address_of(p));
     if (found == pinned().end()) return not_registered;
@@ -95,7 +95,7 @@ cu::Result cuMemHostUnregister(void* p) {
     return cu::success;
 }
 
-/// Memory that CUDA does not know is no error: its type is 0.
+/// Memory unknown to CUDA is not an error: its type is 0.
 cu::Result cuPointerGetAttributes(unsigned count, int* attributes, void** values, cu::DevicePtr p) {
     constexpr int memory_type = 2, host = 1, device = 2;
     const bool known = find_allocation(p) != nullptr;

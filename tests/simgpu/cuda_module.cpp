@@ -1,4 +1,5 @@
-// Modules and functions: the image says what there is, the library SIMGPU_KERNELS holds the same kernels for the host.
+// Modules and functions. The image lists the kernels; the library SIMGPU_KERNELS contains the same kernels for the
+// host.
 // SPDX-License-Identifier: MIT
 #include <dlfcn.h>
 
@@ -11,7 +12,7 @@ namespace {
 
 using glint::gpu::SimulatedKernel;
 
-/// For messages.
+/// Returns the setting for messages.
 std::string kernels_file() { return "SIMGPU_KERNELS=" + setting("SIMGPU_KERNELS"); }
 
 void* kernel_library() {
@@ -34,7 +35,7 @@ const SimulatedKernel* find_kernel(const std::string& name) {
     return kernel;
 }
 
-/// As the compiler lays them out one behind the other.
+/// Returns the parameters in the layout of the compiler, in order.
 std::map<unsigned, RecordedParameter> parameters_of(const SimulatedKernel& kernel) {
     std::map<unsigned, RecordedParameter> all;
     unsigned end = 0;
@@ -66,7 +67,7 @@ cu::Result cuModuleLoadData(cu::Module* handle, const void* image) {
 
 cu::Result cuModuleUnload(cu::Module handle) {
     Module& module = process().modules.get(handle);
-    synchronize_all();  // what was launched runs to its end
+    synchronize_all();  // launched kernels run to their end
     process().functions.remove_if([&](const Function& function) { return function.module == &module; });
     process().modules.remove(module);
     module.code = {};

@@ -43,7 +43,7 @@ cu::Result cuMemPoolSetAttribute(cu::MemPool handle, int attribute, void* value)
     switch (attribute) {
         case 1:
         case 2:
-        case 3: break;  // how memory is used again: here it never is
+        case 3: break;  // reuse of memory: the simulation never reuses it
         case cu::pool_release_threshold: pool.release_threshold = number; break;
         case cu::pool_reserved_high: pool.reserved_high = pool.reserved(); break;  // it can be set to 0 only
         case cu::pool_used_high: pool.used_high = pool.used; break;
@@ -100,7 +100,7 @@ cu::Result cuMemFreeAsync(cu::DevicePtr address, cu::Stream stream_handle) {
         release(address);
         return cu::success;
     });
-    // An eager schedule has run it already.
+    // An eager schedule has already run the operation.
     if ((a = find_allocation(address))) a->uses.note(stream, "cuMemFreeAsync", address, a->end(), true);
     return stream.context->lost;
 }

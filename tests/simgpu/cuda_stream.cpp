@@ -11,8 +11,8 @@ constexpr cu::Result invalid_handle = 400, capture_merge = 902, capture_isolatio
 Stream& get(cu::Stream handle) { return process().streams.get(handle); }
 Event& get(cu::Event handle) { return process().events.get(handle); }
 
-/// Seen on an H200: whoever waits for a captured event joins its capture; what two captures, or one and the world
-/// outside, would have in common spoils them.
+/// Seen on an H200: a stream that waits for a captured event joins its capture. A dependency between two captures, or
+/// between a capture and an uncaptured operation, invalidates the captures.
 cu::Result join_capture(Stream& stream, std::uint64_t other) {
     if (stream.capture == other) return cu::success;
     if (!stream.capture) {
@@ -31,7 +31,7 @@ cu::Result cuStreamCreate(cu::Stream* handle, unsigned) {
     return cu::success;
 }
 
-/// What it holds still runs, some time.
+/// Operations in the stream still run later.
 cu::Result cuStreamDestroy(cu::Stream handle) {
     Stream& stream = get(handle);
     process().streams.remove(stream);
@@ -68,7 +68,7 @@ cu::Result cuThreadExchangeStreamCaptureMode(int* mode) {
     return cu::success;
 }
 
-/// The id is written for an active capture only.
+/// Writes the id only for an active capture.
 cu::Result cuStreamGetCaptureInfo(cu::Stream handle, int* status, uint64_t* id) {
     static const bool all = is_set("SIMGPU_CAPTURE");
     Stream& stream = get(handle);

@@ -1,4 +1,4 @@
-// The driver as glint reaches it: by dlopen and cuGetProcAddress; for the tests' programs.
+// Loads the driver like glint, by dlopen and cuGetProcAddress, for the tests' programs.
 // SPDX-License-Identifier: MIT
 #pragma once
 

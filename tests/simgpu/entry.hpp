@@ -1,4 +1,4 @@
-// What stands in front of every driver function: the lock, the call's number, and the fault planned for it.
+// The wrapper of every driver function: the lock, the number of the call, and the fault planned for it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,8 +15,9 @@ inline std::recursive_mutex& driver_mutex() {
     return mutex;
 }
 
-/// One function of the list, called through the pointer that `function` points to. `before` sees each call's fault, and
-/// may refuse the call. The fake keeps the lock while it works; the shim does not, since a real call may block.
+/// One function of the list, called through the pointer that `function` points to. `before` gets each call's fault, and
+/// may refuse the call. The simulated driver keeps the lock while it works. The shim does not, because a real call may
+/// block.
 template <auto function, auto before, bool keep_lock, class Name,
           class Type = std::remove_cvref_t<decltype(**function)>>
 struct Entry;
@@ -33,12 +34,13 @@ struct Entry<function, before, keep_lock, Name, cu::Result(P...)> {
     }
 };
 
-/// Those that glint may call before cuInit.
+/// Returns whether a function may only be called after cuInit.
 constexpr bool needs_init(std::string_view name) {
     return name != "cuInit" && name != "cuDriverGetVersion" && !name.starts_with("cuGetError");
 }
 
-/// Those that work on the thread's current context. Memory pools belong to devices; destroying finds its own context.
+/// Returns whether a function uses the thread's current context. Memory pools belong to devices, and functions that
+/// destroy an object find its context.
 constexpr bool needs_context(std::string_view name) {
     for (std::string_view one : {"cuCtxSetCurrent", "cuCtxGetCurrent", "cuCtxPopCurrent", "cuCtxCreate"})
         if (name == one) return false;
@@ -50,8 +52,8 @@ constexpr bool needs_context(std::string_view name) {
     return false;
 }
 
-/// Those that the real driver refuses to any thread while a stream is captured in the global mode; the first three
-/// were seen on an H200, the others are in its manual.
+/// Returns whether the real driver refuses a function to any thread while a stream is captured in the global mode. The
+/// first three were seen on an H200, the others are in the manual.
 constexpr bool spoils_captures(std::string_view name) {
     for (std::string_view one : {"cuStreamSynchronize", "cuEventSynchronize", "cuMemPoolGetAttribute", "cuStreamQuery",
                                  "cuEventQuery", "cuMemAllocManaged", "cuMemAlloc", "cuMemFree"})

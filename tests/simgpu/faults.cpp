@@ -45,7 +45,7 @@ Plan parse(const std::string& all) {
 
 const std::vector<Plan>& plans() {
     static const auto& all = *[] {
-        auto* v = new std::vector<Plan>;  // never destroyed: calls come until the process ends
+        auto* v = new std::vector<Plan>;  // never destroyed, because calls may come until the process ends
         for (const std::string& text : split(setting("SIMGPU_FAULT"), ',')) v->push_back(parse(text));
         return v;
     }();

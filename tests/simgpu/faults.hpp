@@ -2,11 +2,11 @@
 //
 //   cuMemAllocFromPoolAsync:3:2   the third call returns 2 (out of memory) and does nothing
 //   cuMemAllocFromPoolAsync:3+:2  the third and all later ones
-//   cuLaunchKernel:7~:700         what the seventh call queues fails when it executes
+//   cuLaunchKernel:7~:700         the operation of the seventh call fails when it executes
 //   cuMemcpyHtoDAsync:5!kill      the process kills itself (SIGKILL) at the fifth call, or with ~ when it executes
 //   *:40!kill                     at the 40th call of any function
 //
-// Codes that leave a real context unusable (700, 719 and their like) are sticky; "s" after another code makes it so.
+// Codes that leave a real context unusable (700, 719 and similar ones) are sticky. "s" makes any other code sticky.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -28,12 +28,12 @@ struct Fault {
     explicit operator bool() const { return result != cu::success || kill; }
 };
 
-/// Counts this call, and returns the fault planned for it. The caller holds a lock.
+/// Counts this call and returns the fault planned for it. The caller holds a lock.
 Fault count_call(const char* function);
-/// Calls so far, by function.
+/// Returns the number of calls so far, by function.
 const std::map<std::string, long>& call_counts();
 
-/// Whether a real context is unusable after this error.
+/// Returns whether a real context is unusable after this error.
 bool is_sticky(cu::Result result);
 [[noreturn]] void kill_this_process();
 

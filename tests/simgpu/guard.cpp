@@ -26,7 +26,7 @@ thread_local sigjmp_buf way_back;
 thread_local volatile bool device_code_runs = false;
 struct sigaction previous[2];  // for SIGSEGV, SIGBUS
 
-/// More than all simultaneous allocations, so that addresses are not soon used again.
+/// Returns more than the size of all simultaneous allocations, so that addresses are not reused soon.
 std::size_t arena_bytes(int device) {
     std::size_t bytes = std::size_t(1) << 30;
     for (int i = 0; i < server().device_count; ++i)
@@ -35,8 +35,9 @@ std::size_t arena_bytes(int device) {
     return 4 * bytes;
 }
 
-/// Opens the memory that device code touches, at the first touch, for as long as it lives: a program has many
-/// allocations and an operation few, and each call of mprotect costs some microseconds.
+/// Opens memory when device code first accesses it, and closes it when the object is destroyed. Only accessed memory is
+/// opened, because each call of mprotect costs some microseconds, and a program has many more allocations than an
+/// operation uses.
 class OpenMemory {
   public:
     OpenMemory() {
@@ -50,7 +51,7 @@ class OpenMemory {
     }
     OpenMemory(const OpenMemory&) = delete;
 
-    /// False: no closed memory is mapped there.
+    /// Returns false if no closed memory is mapped there.
     static bool open(std::uintptr_t address) {
         const auto end = [](const Allocation& a) { return a.mapped_begin + a.mapped_bytes; };
         auto found = allocations().upper_bound(address);
@@ -64,7 +65,7 @@ class OpenMemory {
     }
 
   private:
-    /// Never destroyed: operations run until the program's end.
+    /// Never destroyed, because operations run until the program's end.
     static std::vector<std::uintptr_t>& opened() {
         static auto& begins = *new std::vector<std::uintptr_t>;
         return begins;
@@ -74,7 +75,7 @@ class OpenMemory {
 void on_fault(int signal, siginfo_t* info, void*) {
     const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
     if (device_code_runs) {
-        if (OpenMemory::open(address)) return;  // the instruction runs once more
+        if (OpenMemory::open(address)) return;  // the instruction runs again
         siglongjmp(way_back, 1);
     }
     if (const Allocation* a = find_allocation(address); a && a->managed)
@@ -82,7 +83,7 @@ void on_fault(int signal, siginfo_t* info, void*) {
             is_set("SIMGPU_NO_CONCURRENT_MANAGED") ? "this device, as long as any kernel may run," : "an operation");
     if (in_any_arena(address))
         bug("the host touches device memory at %p, which it can reach by a copy only", info->si_addr);
-    sigaction(signal, &previous[signal == SIGBUS], nullptr);  // not ours: the instruction faults once more
+    sigaction(signal, &previous[signal == SIGBUS], nullptr);  // not device memory: the instruction faults again
 }
 
 void watch_faults() {
@@ -145,7 +146,8 @@ bool in_any_arena(std::uintptr_t address) {
 
 cu::Result run_as_device(const std::function<cu::Result()>& code) {
     watch_faults();
-    // A thread that leaves signals to another one has blocked these too, and would be killed at the first touch.
+    // A thread that leaves signals to another thread has also blocked these faults, and would be killed at the first
+    // access.
     sigset_t faults;
     sigemptyset(&faults), sigaddset(&faults, SIGSEGV), sigaddset(&faults, SIGBUS);
     pthread_sigmask(SIG_UNBLOCK, &faults, nullptr);

@@ -1,5 +1,5 @@
-// Reads fatbins. NVIDIA documents neither header nor entries; this is what nvcc 13 writes. Nor does it document section
-// .nv.info.KERNEL of a cubin, which holds the parameters.
+// Reads fatbins as nvcc 13 writes them. NVIDIA does not document the header, the entries, or section .nv.info.KERNEL of
+// a cubin, which contains the parameters.
 // SPDX-License-Identifier: MIT
 #include "image.hpp"
 

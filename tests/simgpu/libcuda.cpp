@@ -1,4 +1,4 @@
-// libcuda.so.1 of the simulated server: what it exports, and what is checked before each call.
+// libcuda.so.1 of the simulated server: its exported functions, and the checks before each call.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cstring>
@@ -14,7 +14,7 @@
 namespace simgpu {
 namespace {
 
-/// What the real driver checks first, then the fault planned for this call.
+/// Does the first checks of the real driver, then returns the fault planned for this call.
 cu::Result before(const char* name, const Fault& fault) {
     Process& p = process();
     if (p.forked) return cu::not_initialized;
@@ -51,7 +51,8 @@ constexpr auto target = function;
 #define KEEP_LOCK true
 #include "entry_table.inc"
 
-/// As the real one: SUCCESS with a null pointer for what it lacks, and an error for a version above its own.
+/// Like the real driver, returns SUCCESS with a null pointer for an unknown function, and an error for a version above
+/// the driver's.
 EXPORTED int cuGetProcAddress_v2(const char* name, void** pointer, int version, std::uint64_t flags, int* status) {
     constexpr int found = 0, not_found = 1, version_not_sufficient = 2;
     constexpr std::uint64_t per_thread_default_stream = 2;
@@ -72,9 +73,9 @@ EXPORTED int cuGetProcAddress(const char* name, void** pointer, int version, std
     return cuGetProcAddress_v2(name, pointer, version, flags, nullptr);
 }
 
-// What only a test calls, by dlsym.
+// Functions that only tests call, by dlsym.
 
-/// From now on a foreign process uses this much memory of a device, visible to all processes, and this utilization.
+/// Simulates a foreign process with this memory use and utilization of a device, visible to all processes.
 EXPORTED void simgpu_set_stranger(int device, unsigned long long bytes, int utilization_percent) {
     simgpu::server();
     const simgpu::ServerLock locked;
@@ -83,8 +84,8 @@ EXPORTED void simgpu_set_stranger(int device, unsigned long long bytes, int util
     d.foreign_utilization = utilization_percent;
 }
 
-/// The number of the current context's device, as returned by cuCtxGetDevice; -1 without one. For the stand-ins of
-/// libraries.
+/// Returns the number of the current context's device, as cuCtxGetDevice does; -1 without a context. For the stand-ins
+/// of libraries.
 EXPORTED int simgpu_current_device() {
     const std::lock_guard lock(simgpu::driver_mutex());
     const auto& visible = simgpu::process().visible;

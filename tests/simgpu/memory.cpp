@@ -19,19 +19,19 @@ namespace {
 constexpr std::uint64_t page = 4096;
 constexpr std::uint64_t pool_granule = 32 * mebibyte;  // measured: 99 MiB in a pool took 128 MiB
 constexpr std::uint64_t managed_granule = 2 * mebibyte;
-constexpr std::uint64_t alignment = 256;                // what the driver promises
+constexpr std::uint64_t alignment = 256;                // guaranteed by the driver
 constexpr std::uint64_t poisoned_bytes = 4 * mebibyte;  // more would cost real memory
 
 std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-/// Destroyed ones too, so that no later pool gets the address of a handle that is stale.
+/// All pools, including destroyed ones, so that no later pool gets the address of a stale handle.
 std::set<Pool*>& pools() {
     static auto& set = *new std::set<Pool*>;
     return set;
 }
 
-/// First fit from where the last search ended, so that freed addresses are not used again soon. Between two allocations
-/// there is always a gap, so that overruns fault.
+/// Finds free address space: first fit from the end of the last search, so that freed addresses are not reused soon.
+/// Between two allocations there is always a gap, so that overruns fault.
 std::uintptr_t find_room(int arena_index, std::uint64_t bytes) {
     static std::uintptr_t next[max_devices + 1];
     const Arena arena = arena_of(arena_index);
@@ -49,7 +49,8 @@ std::uintptr_t find_room(int arena_index, std::uint64_t bytes) {
     broken("the address space of device %d is full", arena_index);
 }
 
-/// The end of the allocation is the end of its last page, as far as the alignment allows: reading beyond it faults.
+/// Places the end of the allocation as close to the end of its last page as the alignment allows, so that reading
+/// beyond it faults.
 Allocation& map_allocation(int arena, std::uint64_t bytes) {
     Allocation a;
     a.bytes = bytes;
@@ -77,7 +78,7 @@ std::uint64_t count_missing(const Granules& there, const Range& range) {
     return missing;
 }
 
-/// Those in which something is allocated.
+/// Returns the granules with an allocation.
 Granules occupied(const Pool& pool) {
     Granules granules;
     for (const auto& [offset, bytes] : pool.placed)
@@ -85,7 +86,7 @@ Granules occupied(const Pool& pool) {
     return granules;
 }
 
-/// The gap between allocations that needs the fewest further granules; of several the first.
+/// Returns the first of the gaps between allocations that need the fewest additional granules.
 std::uint64_t find_offset(const Pool& pool, std::uint64_t bytes) {
     std::uint64_t best = 0, fewest = ~std::uint64_t(0), begin = 0;
     const auto consider = [&](std::uint64_t end) {
@@ -101,23 +102,22 @@ std::uint64_t find_offset(const Pool& pool, std::uint64_t bytes) {
     return best;
 }
 
-/// Under a ServerLock.
+/// The caller must hold a ServerLock.
 void change_granules(Pool& pool, Granules granules) {
     own_use(pool.device).pool_bytes += (granules.size() - pool.granules.size()) * pool_granule;  // modulo 2^64
     pool.granules = std::move(granules);
     pool.reserved_high = std::max(pool.reserved_high, pool.reserved());
 }
 
-/// Gives back granules in which nothing is allocated, as long as there are more than `most`.
+/// Releases granules without an allocation, until at most `most` granules are left.
 void drop_unoccupied(Granules& granules, const Granules& occupied, std::uint64_t most) {
     for (auto k = granules.begin(); k != granules.end() && granules.size() > most;)
         k = occupied.contains(*k) ? std::next(k) : granules.erase(k);
 }
 
-/// Gets memory for an allocation at `offset` from the device. If the device or the limit refuses, uses granules in
-/// which nothing is allocated, and maps their memory there. Measured: a pool with a limit refuses immediately what is
-/// beyond it, and keeps nothing; the limit counts in granules. After a failed request, a pool that may keep everything
-/// holds everything.
+/// Gets memory for an allocation at `offset` from the device. If the device or the limit refuses, remaps the memory of
+/// granules without an allocation. Measured: a pool with a limit refuses a request beyond it immediately, and keeps
+/// nothing; the limit counts in granules. After a failed request, a pool without a limit holds all free memory.
 bool grow(Pool& pool, std::uint64_t offset, std::uint64_t bytes) {
     Granules granules = pool.granules, in_use = occupied(pool);
     for (Range range(offset, bytes); range.first < range.end; ++range.first)
@@ -138,13 +138,13 @@ bool grow(Pool& pool, std::uint64_t offset, std::uint64_t bytes) {
     return fits;
 }
 
-/// The last kernel on each stream, if kernels deny the host all managed memory.
+/// The last kernel on each stream, if kernels block the host's access to all managed memory.
 Clock& kernels() {
     static auto& clock = *new Clock;
     return clock;
 }
 
-/// Opens managed memory to the host as far as it has synchronized.
+/// Gives the host the access to managed memory for which it has synchronized.
 void update_host_access() {
     const Clock& host = host_clock();
     const bool idle =
@@ -192,7 +192,7 @@ cu::Result allocate_managed(int device, std::uint64_t bytes, cu::DevicePtr* addr
     const std::uint64_t taken = round_up(bytes, managed_granule);
     {
         ServerLock locked;
-        // A real driver lets managed memory exceed the device's; that can hang a GPU, so that here it is refused.
+        // Refused here, because it can hang a GPU: a real driver lets managed memory exceed the device's memory.
         if (taken > free_bytes(device)) return cu::out_of_memory;
         own_use(device).managed_bytes += taken;
     }
@@ -226,7 +226,7 @@ cu::Result allocate_plain(int device, std::uint64_t bytes, cu::DevicePtr* addres
 
 namespace {
 
-/// What a handle holds.
+/// The contents of an IPC handle.
 struct Exported {
     int process, device;
     std::uint64_t bytes;
@@ -324,8 +324,8 @@ Pool& pool_of(cu::MemPool handle) {
     return *pool;
 }
 
-/// With live allocations it stays until they are freed; measured: released with the context, they stay until the
-/// process ends.
+/// A pool with live allocations stays until they are freed. Measured: if the context is released first, they stay until
+/// the process ends.
 void destroy_pool(Pool& pool) {
     pool.destroyed = true;
     pool.release_threshold = 0;

@@ -1,4 +1,4 @@
-// libnvidia-ml.so.1 of the simulated server. It knows all GPUs, whatever CUDA_VISIBLE_DEVICES says.
+// libnvidia-ml.so.1 of the simulated server. It lists all GPUs, regardless of CUDA_VISIBLE_DEVICES.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cstdio>
@@ -23,8 +23,8 @@ enum : int { success = 0, uninitialized = 1, invalid = 2, unsupported = 3, not_f
 
 bool initialized = false;
 
-/// SIMGPU_NVML_FAULT="nvmlDeviceGetUUID:3,*@1:15": what this function returns instead, for every device or for device
-/// 1; * is any function that has one.
+/// Returns the error that SIMGPU_NVML_FAULT sets for a function, or 0. "nvmlDeviceGetUUID:3,*@1:15": 3 for this
+/// function and every device, and 15 for any function with device 1.
 int planned(std::string_view function, int device = -1) {
     static const auto faults = simgpu::split(simgpu::setting("SIMGPU_NVML_FAULT"), ',');
     for (const std::string& fault : faults) {
@@ -38,7 +38,7 @@ int planned(std::string_view function, int device = -1) {
     return success;
 }
 
-/// The server's number of a device, or -1.
+/// Returns the server's number of a device, or -1.
 int number(cu::NvmlDevice handle) {
     const auto n = reinterpret_cast<std::intptr_t>(handle) - 1;
     return initialized && n >= 0 && n < server().device_count ? int(n) : -1;
@@ -46,7 +46,7 @@ int number(cu::NvmlDevice handle) {
 
 cu::NvmlDevice handle_of(int device) { return reinterpret_cast<cu::NvmlDevice>(std::intptr_t(device) + 1); }
 
-/// GPUs come in order; MIG instances stand behind their GPU, and are no GPUs.
+/// GPUs are in order. MIG instances follow their GPU and do not count.
 int gpu_of_index(unsigned index) {
     for (int i = 0; i < server().device_count; ++i)
         if (server().devices[i].parent < 0 && index-- == 0) return i;
@@ -136,7 +136,7 @@ EXPORTED int nvmlDeviceGetMemoryInfo(cu::NvmlDevice device, cu::NvmlMemory* memo
     return success;
 }
 
-/// Not known where MIG is on, as in the real library.
+/// Unknown if MIG is on, as in the real library.
 EXPORTED int nvmlDeviceGetUtilizationRates(cu::NvmlDevice device, cu::NvmlUtilization* utilization) {
     DEVICE_OR_RETURN(device);
     if (d.parent >= 0 || d.instances > 0) return unsupported;
@@ -146,7 +146,7 @@ EXPORTED int nvmlDeviceGetUtilizationRates(cu::NvmlDevice device, cu::NvmlUtiliz
     return success;
 }
 
-/// In a container NVML shows no processes of the others, and not its own (SIMGPU_HIDE_PIDS).
+/// In a container (SIMGPU_HIDE_PIDS) NVML shows no processes, not even the caller's.
 EXPORTED int nvmlDeviceGetComputeRunningProcesses_v3(cu::NvmlDevice device, unsigned* count, cu::NvmlProcess* out) {
     DEVICE_OR_RETURN(device);
     constexpr unsigned no_instance = ~0u;
@@ -169,7 +169,7 @@ EXPORTED int nvmlDeviceGetComputeRunningProcesses_v3(cu::NvmlDevice device, unsi
     return *count > capacity ? too_small : success;
 }
 
-/// Processes that have computed lately share what the foreign one leaves.
+/// Processes that have computed recently share the utilization that the foreign process leaves.
 EXPORTED int nvmlDeviceGetProcessUtilization(cu::NvmlDevice device, cu::NvmlProcessUtilization* out, unsigned* count,
                                              unsigned long long) {
     DEVICE_OR_RETURN(device);
@@ -242,7 +242,7 @@ EXPORTED int nvmlDeviceGetMaxMigDeviceCount(cu::NvmlDevice device, unsigned* cou
 EXPORTED int nvmlDeviceGetMigDeviceHandleByIndex(cu::NvmlDevice device, unsigned index, cu::NvmlDevice* mig) {
     DEVICE_OR_RETURN(device);
     if (d.parent >= 0 || d.instances == 0) return invalid;
-    if (index >= unsigned(d.instances)) return not_found;  // there may be gaps, so that one looks at all
+    if (index >= unsigned(d.instances)) return not_found;  // indices may have gaps, so callers must try all
     *mig = handle_of(n + 1 + int(index));
     return success;
 }
@@ -269,7 +269,7 @@ EXPORTED int nvmlDeviceGetCurrPcieLinkWidth(cu::NvmlDevice device, unsigned* wid
     return success;
 }
 
-// Everything in glint's list is here, with the same parameters; what it returns, the list does not say.
+// Checks that all functions of glint's list exist with the same parameters. The list does not contain return types.
 namespace {
 template <class Function>
 struct Parameters;

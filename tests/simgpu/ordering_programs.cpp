@@ -1,4 +1,4 @@
-// A pipeline as glint's own: chunks are uploaded on one stream and computed on another, through pinned slots in turn.
+// A pipeline like glint's: chunks are uploaded on one stream and computed on another, through pinned slots in turn.
 // SPDX-License-Identifier: MIT
 #include "programs.hpp"
 
@@ -57,7 +57,7 @@ struct Pipeline {
         void* parameters[] = {&s.y, &s.x, &a, &count};
         CHECK_CALL(cuMemsetD8Async, s.y, 0, bytes, session.streams[1]);
         session.launch("axpy", (n + 127) / 128, 128, 0, parameters, 1);
-        a = 99, count = 0;  // the driver has copied them
+        a = 99, count = 0;  // the driver has copied the arguments
         struct {
             double a;
             float b;

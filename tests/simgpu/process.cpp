@@ -13,7 +13,7 @@
 namespace simgpu {
 namespace {
 
-/// With MIG, CUDA offers one instance only of a GPU that is cut up; the others have to be named by UUID.
+/// With MIG, CUDA lists only one instance of a partitioned GPU. All other instances must be named by UUID.
 std::vector<int> all_ordinals() {
     std::vector<int> ordinals;
     for (int i = 0; i < server().device_count; ++i) {
@@ -26,7 +26,7 @@ std::vector<int> all_ordinals() {
 
 bool is_uuid(std::string_view name) { return name.starts_with("GPU-") || name.starts_with("MIG-"); }
 
-/// By the beginning of a UUID, in letters of either case; it must be that of one device only.
+/// Finds a device by the beginning of its UUID, in upper or lower case. The beginning must be unique.
 int find_by_uuid(std::string name) {
     std::transform(name.begin() + 4, name.end(), name.begin() + 4, [](unsigned char c) { return std::tolower(c); });
     int found = -1;
@@ -38,7 +38,7 @@ int find_by_uuid(std::string name) {
     return name.size() > 4 ? found : -1;
 }
 
-/// As strtol reads it: " 1", "01" and "1abc" are 1.
+/// Parses an index like strtol: " 1", "01" and "1abc" are 1.
 int find_by_index(const std::string& name) {
     const auto ordinals = all_ordinals();
     char* end = nullptr;
@@ -102,10 +102,10 @@ std::optional<std::vector<int>> visible_devices() {
     if (!value) return all_ordinals();
     std::vector<int> visible;
     for (const std::string& name : split(value, ',')) {
-        // The first entry says whether all are numbers or UUIDs.
+        // The first entry determines whether all are numbers or UUIDs.
         const bool by_uuid = is_uuid(value);
         const int device = !by_uuid ? find_by_index(name) : is_uuid(name) ? find_by_uuid(name) : -1;
-        if (device < 0) break;  // the first bad entry hides the rest, without an error
+        if (device < 0) break;  // the first bad entry hides all later ones, without an error
         if (std::count(visible.begin(), visible.end(), device)) return {};
         visible.push_back(device);
     }

@@ -20,10 +20,10 @@ namespace simgpu {
 /// The primary context of one device, or one of cuCtxCreate.
 struct Context {
     int device = -1;     // the server's number, not the ordinal
-    int references = 0;  // of a separate one: 1 until it is destroyed
+    int references = 0;  // 1 for a separate context until it is destroyed
     bool separate = false;
-    cu::Result lost = cu::success;  // after a sticky error: what everything returns, for as long as the process lives
-    cu::Result pending = cu::success;  // of an operation, not sticky: what the next synchronisation returns
+    cu::Result lost = cu::success;     // the sticky error, which every call returns until the process ends
+    cu::Result pending = cu::success;  // an operation's error, not sticky, which the next synchronisation returns
     std::set<int> peers;
 
     void note_error(cu::Result result);
@@ -38,7 +38,7 @@ struct Event {
 
 struct Module {
     Context* context;
-    std::string code;  // what is searched for a kernel's name; empty: a simulated image, which has them all
+    std::string code;  // searched for names of kernels; empty: a simulated image, which contains all kernels
 };
 
 struct Function {
@@ -49,8 +49,8 @@ struct Function {
     int max_dynamic_shared = 48 * 1024;
 };
 
-/// Handles of one kind that are valid now. Using another one ends the program: a real driver may crash, or worse.
-/// Objects are never freed, so that no later one gets the address of a handle that is stale.
+/// The valid handles of one kind. Using any other handle ends the program, because a real driver may crash or corrupt
+/// data. Objects are never freed, so that no later object gets the address of a stale handle.
 template <class T>
 class Handles {
     std::set<T*> live_, dead_;
@@ -89,12 +89,12 @@ class Handles {
     }
 };
 
-/// Everything of this process. Never destroyed, so that calls in a program's last destructors find it.
+/// All state of this process. Never destroyed, so that calls in a program's last destructors still work.
 struct Process {
     bool initialized = false, forked = false;
     std::vector<int> visible;        // ordinal -> the server's number
     Context contexts[max_devices];   // primary
-    std::vector<Context*> separate;  // destroyed ones too, so that no later one gets the address of a stale handle
+    std::vector<Context*> separate;  // includes destroyed ones, so that none gets the address of a stale handle
     Handles<Stream> streams{"stream"};
     Handles<Event> events{"event"};
     Handles<Module> modules{"module"};
@@ -102,21 +102,21 @@ struct Process {
 };
 Process& process();
 
-/// Ends captures (0) or spoils them (spoilt_capture), on all streams that are part of them.
+/// Ends captures (0) or invalidates them (spoilt_capture), on all of their streams.
 void change_captures(std::initializer_list<std::uint64_t> which, std::uint64_t into);
 
-/// This thread's context; null: none. Those below it come back when it is popped.
+/// This thread's current context; null if there is none. The context below it is current again after a pop.
 Context*& current();
 std::vector<Context*>& below_current();
 
-/// After a sticky error: all contexts of this process on the device are useless.
+/// Marks all contexts of this process on the device as unusable, after a sticky error.
 void lose(int device, cu::Result result);
-/// Its separate contexts that are not destroyed.
+/// Returns the number of the device's separate contexts that are not destroyed.
 int separate_count(int device);
 
-/// The server's number of a device, or -1.
+/// Returns the server's number of a device, or -1.
 int device_of(cu::Device ordinal);
-/// The devices in CUDA_VISIBLE_DEVICES, by the rules observed on an H200; nullopt if it names a device twice.
+/// Returns the devices in CUDA_VISIBLE_DEVICES, by the rules observed on an H200; nullopt if it names a device twice.
 std::optional<std::vector<int>> visible_devices();
 
 }  // namespace simgpu

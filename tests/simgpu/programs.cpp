@@ -108,7 +108,7 @@ int print_all_processes(const Arguments&) {
     return 0;
 }
 
-/// hold MiB [MiB]: takes memory until the standard input ends; and more after NVML was asked what it has taken.
+/// hold MiB [MiB]: holds memory until the standard input ends. Allocates the second amount after a query of NVML.
 int hold(const Arguments& arguments) {
     Session session;
     const cu::DevicePtr p = session.allocate(std::stoul(arguments.at(0)) * mebibyte);
@@ -157,7 +157,7 @@ int pool_limit(const Arguments&) {
     return 0;
 }
 
-/// A pool that keeps what it has, asked for too much.
+/// Requests more than the memory of a pool that keeps its memory.
 int hoard(const Arguments&) {
     Session session;
     std::uint64_t unlimited = ~std::uint64_t(0);
@@ -172,7 +172,7 @@ int hoard(const Arguments&) {
     return 0;
 }
 
-/// Sixteen allocations of half a granule each; first every other one is freed, then all of the first half.
+/// Sixteen allocations of half a granule each: first every other one is freed, then all of the first half.
 int fragments(const Arguments&) {
     Session session(0, 256 * mebibyte);
     const std::size_t before = free_mebibytes();
@@ -202,7 +202,8 @@ int destroy_pool_in_use(const Arguments&) {
     return 0;
 }
 
-/// Two separate contexts beside the primary one: what each takes, which is current, and what stays of a destroyed one.
+/// Two separate contexts beside the primary one: their memory, which one is current, and what remains of a destroyed
+/// one.
 int separate(const Arguments& arguments) {
     Session session;
     const std::size_t before = free_mebibytes();
@@ -240,7 +241,8 @@ int managed(const Arguments&) {
     return 0;
 }
 
-/// read | write | elsewhere, then read | write: what a kernel does with managed memory, and the host before it waits.
+/// read | write | elsewhere, then read | write: the access of a kernel to managed memory, then the host's before it
+/// waits.
 int managed_meeting(const Arguments& arguments) {
     Session session;
     cu::DevicePtr shared, other = session.allocate(4096);
@@ -262,7 +264,7 @@ int managed_meeting(const Arguments& arguments) {
     return 0;
 }
 
-/// Within a block everything is turned around, through the scratch memory.
+/// Reverses the elements of each block, through the scratch memory.
 int two_phases(const Arguments&) {
     Session session;
     constexpr unsigned n = 512, block = 128;
@@ -365,7 +367,7 @@ int two_gpus(const Arguments&) {
     return 0;
 }
 
-/// Device to pinned to device, ordered by an event only; then the pinned memory is written again.
+/// Copies from device to pinned memory to device, ordered only by an event; then writes the pinned memory again.
 int through_pinned(const Arguments&) {
     Session session;
     float *staging = pin_floats(1), value = 0;
@@ -397,7 +399,7 @@ int capture(const Arguments&) {
     return 0;
 }
 
-/// Two captures that meet, one that meets the world outside, and a stream that joins one.
+/// Two captures that depend on each other, one that depends on an uncaptured operation, and a stream that joins one.
 int captures(const Arguments&) {
     Session session;
     cu::Stream a = session.streams[0], b = session.streams[1];

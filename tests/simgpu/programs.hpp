@@ -1,4 +1,4 @@
-// Programs for the simulated driver, each run by a test in a process of its own. They return an exit code.
+// Programs for the simulated driver, each run by a test in a separate process. They return an exit code.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +9,7 @@
 
 using Arguments = std::vector<std::string>;
 
-/// A context on a device, with a pool, a module of the test kernels, and streams. close() gives all back.
+/// A context on a device, with a pool, a module of the test kernels, and streams. close() releases all.
 struct Session {
     cu::Device device;
     cu::Context context{};
@@ -29,7 +29,7 @@ struct Session {
 float* pin_floats(std::size_t count);
 void unpin(float* floats);
 
-/// Two streams, an event between them, and pinned slots that take turns; with one planted bug of ordering, or "none".
+/// Two streams, an event between them, and pinned slots used in turn, with one deliberate ordering bug, or "none".
 int pipeline(const Arguments& arguments);
 
 int run_program(const Arguments& arguments);

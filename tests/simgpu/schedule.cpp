@@ -24,7 +24,7 @@ Schedule schedule() {
     return chosen;
 }
 
-// Never destroyed: a program may call the driver in its own last destructors.
+// Never destroyed, because a program may call the driver in its last destructors.
 std::list<Stream*>& streams() {
     static auto& list = *new std::list<Stream*>;
     return list;
@@ -38,7 +38,7 @@ bool is_ready(const Stream& stream) {
     return !stream.queue.empty() && (!stream.queue.front().waits_for || stream.queue.front().waits_for->done);
 }
 
-/// Runs the first operation of a stream. After a sticky error nothing runs any more, but the queues empty.
+/// Runs the first operation of a stream. After a sticky error, removes it without running it.
 void step(Stream& stream) {
     const Operation operation = std::move(stream.queue.front());
     stream.queue.pop_front();
@@ -70,7 +70,7 @@ Stream* pick() {
     return schedule() == Schedule::pct ? pick_by_priority(ready) : ready[random_numbers()() % ready.size()];
 }
 
-/// Only what the operation depends on.
+/// Runs only the operations on which this operation depends.
 void run_needed(Stream& stream, std::uint64_t sequence) {
     while (stream.done < sequence && !stream.queue.empty()) {
         if (!is_ready(stream)) {

@@ -1,13 +1,13 @@
 // Streams and deferred execution: an operation runs only when something forces it.
 //
 // A real GPU may run the operations of streams in any order that streams and events allow, and as late as the host lets
-// it. A simulation that ran everything immediately would hide every missing wait. So calls only queue, and conditions
-// that must hold (a synchronised stream, an event) make operations run, in an order that SIMGPU_SCHEDULE and
+// it. A simulation that ran everything immediately would hide every missing wait. So calls only queue operations.
+// Operations run when a condition must hold (a synchronised stream, an event), in an order that SIMGPU_SCHEDULE and
 // SIMGPU_SEED choose:
 //
-//   lazy    only what is needed
+//   lazy    only the needed operations
 //   pct     by random priorities that change now and then: finds deep reorderings (Burckhardt et al., ASPLOS 2010)
-//   random  any that could run
+//   random  any operation that could run
 //   eager   at the call, as a naive simulation would
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -33,13 +33,13 @@ struct Record {
     std::uint64_t sequence = 0;
     Clock clock;
     bool done = false;
-    std::uint64_t capture = 0;  // the one in which it was recorded, or none
+    std::uint64_t capture = 0;  // the capture in which it was recorded; 0: none
     std::uint64_t time_ns = 0;  // when it was reached
 };
 using RecordPtr = std::shared_ptr<Record>;
 
 struct Operation {
-    std::function<cu::Result()> run;  // empty: nothing but its place in the order
+    std::function<cu::Result()> run;  // empty: only a position in the order
     RecordPtr waits_for, records;
     std::uint64_t sequence = 0;
 };
@@ -50,8 +50,8 @@ struct Stream {
     std::uint64_t priority = 0;
     std::deque<Operation> queue;
     std::uint64_t pushed = 0, done = 0;  // sequence numbers of the last operation put in and run
-    Clock clock;                         // known to have happened before what is put in next
-    std::uint64_t capture = 0;           // the number of the one that this stream is part of; 0: of none
+    Clock clock;                         // operations known to have run before the next one that is put in
+    std::uint64_t capture = 0;           // the number of the capture that contains this stream; 0: none
 };
 
 /// For a capture that was invalidated.
@@ -67,21 +67,21 @@ void remove_streams_of(const Context& context);
 
 /// Appends an operation to the stream; its sequence number is then stream.pushed.
 void push(Stream& stream, std::function<cu::Result()> run, RecordPtr waits_for = {}, RecordPtr records = {});
-/// What the next operation put in does instead of its work.
+/// Makes the next operation that is put in call `instead` and not do its work.
 void fail_next_operation(std::function<cu::Result()> instead);
 
-/// Runs at least as much as is needed.
+/// Runs at least the operations up to `sequence`.
 void run_until(Stream& stream, std::uint64_t sequence);
-/// The same, and the host knows of it from then on, as after cuStreamSynchronize.
+/// The same, and records that the host has synchronized with them, as after cuStreamSynchronize.
 void synchronize(Stream& stream, std::uint64_t sequence, const Clock& clock);
 void synchronize(Stream& stream);
-/// Runs everything, and the host knows of it.
+/// Runs all operations, and records that the host has synchronized with them.
 void synchronize_all();
-/// The host learns of what has happened anyway, as after a query that said yes.
+/// Records that the host knows of completed operations, as after a successful query.
 void host_saw(const Clock& clock);
-/// What the host has synchronized with.
+/// The operations with which the host has synchronized.
 Clock& host_clock();
-/// Runs a few operations at random: time passes also while the host only polls.
+/// Runs a few random operations, because time passes even if the host only polls.
 void let_time_pass();
 
 }  // namespace simgpu

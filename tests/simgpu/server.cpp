@@ -33,13 +33,14 @@ struct flock lock_of_slot(int slot) {
     return lock;
 }
 
-/// F_OFD_GETLK asks for the lock without taking it, so that two who ask do not take each other for the owner.
+/// F_OFD_GETLK queries the lock without acquiring it, so that two processes that query do not mistake each other for
+/// the owner.
 bool is_alive(int slot) {
     struct flock lock = lock_of_slot(slot);
     return slot == own_slot || (fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK);
 }
 
-/// Their memory returns after the delay, counted from the first query, which still finds it in use.
+/// Removes ended processes. Their memory returns after the delay, counted from the first query, which still counts it.
 void remove_the_dead() {
     for (int i = 0; i < max_processes; ++i) {
         ProcessEntry& slot = mapped->slots[i];
@@ -57,7 +58,7 @@ Device& add_device(Server& s, std::uint64_t bytes, int parent) {
     d.total_bytes = bytes;
     d.base_bytes = 4 * mebibyte;
     d.parent = parent;
-    d.foreign_pid = 4'000'000 + unsigned(i);  // nobody's
+    d.foreign_pid = 4'000'000 + unsigned(i);  // no existing process
     d.capability = int(setting_number("SIMGPU_CC", 90));
     d.compute_mode = int(setting_number("SIMGPU_COMPUTE_MODE", 0));
     for (int k = 0; k < 16; ++k) d.uuid[k] = static_cast<unsigned char>(17 * (i + 1) + k);
@@ -119,7 +120,7 @@ Server* attach() {
     const std::string path = setting("SIMGPU_STATE", "/dev/shm/simgpu.state");
     file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (file < 0) broken("%s: %s", path.c_str(), std::strerror(errno));
-    flock(file, LOCK_EX);  // a creator that is killed in here leaves magic 0, and the next process creates
+    flock(file, LOCK_EX);  // if the creator is killed here, magic stays 0, and the next process creates the state
     struct stat status;
     fstat(file, &status);
     if (status.st_size < off_t(sizeof(Server)) && ftruncate(file, sizeof(Server)))
@@ -148,7 +149,7 @@ Server& server() {
 
 ServerLock::ServerLock() {
     const int result = pthread_mutex_lock(&server().mutex);
-    if (result == EOWNERDEAD)  // nothing can be half-done: see above
+    if (result == EOWNERDEAD)  // the state is consistent: see server.hpp
         pthread_mutex_consistent(&server().mutex);
     else if (result)
         broken("the server's mutex: %s", std::strerror(result));

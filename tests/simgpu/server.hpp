@@ -18,8 +18,8 @@ constexpr int max_devices = 32, max_processes = 256;
 
 /// A GPU, or a MIG instance of one.
 struct Device {
-    std::uint64_t total_bytes, base_bytes;  // base: taken by the driver itself
-    std::uint64_t foreign_bytes;            // taken by a process that is not simulated
+    std::uint64_t total_bytes, base_bytes;  // base: used by the driver itself
+    std::uint64_t foreign_bytes;            // used by a process that is not simulated
     int foreign_utilization;                // percent
     unsigned foreign_pid;                   // as NVML shows it
     int parent;                             // of a MIG instance: its GPU; else -1
@@ -33,9 +33,9 @@ struct Device {
 /// The use of one device by one process.
 struct Use {
     std::uint64_t context_bytes, managed_bytes, pool_bytes;
-    std::uint32_t contexts;               // made, or being made
-    std::uint32_t creating;               // so many of them are being made
-    std::uint64_t busy_until_ns;          // operations have run lately; what NVML's utilization is made of
+    std::uint32_t contexts;               // created, or being created
+    std::uint32_t creating;               // the contexts that are being created
+    std::uint64_t busy_until_ns;          // after recent operations; the basis of NVML's utilization
     std::uint64_t shown_bytes, shown_ns;  // what NVML shows of this process, and since when
 
     std::uint64_t bytes() const { return context_bytes + managed_bytes + pool_bytes; }
@@ -58,10 +58,10 @@ struct Server {
     ProcessEntry slots[max_processes];
 };
 
-/// Maps the file, and writes it when it is new.
+/// Maps the file; initializes it if it is new.
 Server& server();
 
-/// Holds the server's mutex, having removed the dead. Not recursive.
+/// Holds the server's mutex. The constructor removes ended processes. Not recursive.
 class ServerLock {
   public:
     ServerLock();
@@ -69,27 +69,27 @@ class ServerLock {
     ServerLock(const ServerLock&) = delete;
 };
 
-/// Takes a slot for this process, for its whole life.
+/// Claims a slot for this process until it ends.
 void claim_slot();
-/// This process's own part; only between claim_slot() and exit.
+/// Returns this process's own entry. Only between claim_slot() and exit.
 Use& own_use(int device);
 
-// All of these under a ServerLock.
+// The caller of these functions holds a ServerLock.
 std::uint64_t used_bytes(int device);
 std::uint64_t free_bytes(int device);
 int context_count(int device);
 int creating_count(int device);
 int utilization_percent(int device);
-bool is_busy(const ProcessEntry& slot, int device);  ///< has computed lately
+bool is_busy(const ProcessEntry& slot, int device);  ///< whether it has computed recently
 int busy_processes(int device);
-/// What NVML says that a process uses, which lags behind by SIMGPU_NVML_LAG.
+/// Returns the memory that NVML reports for a process, which lags behind by SIMGPU_NVML_LAG.
 std::uint64_t shown_bytes(ProcessEntry& slot, int device);
 
 std::uint64_t now_ns();
 std::string uuid_text(const Device& device);  // "GPU-..." or "MIG-...", as nvidia-smi prints it
 std::string pci_bus_text(int device);
 
-/// Instances are devices for CUDA; a GPU that is cut into instances is one for NVML only.
+/// MIG instances are devices for CUDA. A GPU that is partitioned into instances is a device for NVML only.
 inline bool is_for_cuda(const Device& device) { return device.instances == 0; }
 
 }  // namespace simgpu

@@ -1,4 +1,4 @@
-// The environment variables SIMGPU_*, which say what server to simulate (tests/simgpu/README.md lists them).
+// The environment variables SIMGPU_*, which configure the simulated server (tests/simgpu/README.md lists them).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,7 +15,7 @@ std::string setting(const char* name, const char* otherwise = "");
 bool is_set(const char* name);  // to anything but "" and "0"
 long setting_number(const char* name, long otherwise);
 
-// Whether SIMGPU_SICK says that this device has that illness: "0:ecc,1:off-bus".
+// Returns whether SIMGPU_SICK contains this fault of the device: "0:ecc,1:off-bus".
 bool is_sick(int device, const std::string& illness);
 
 std::uint64_t parse_bytes(const std::string& text);  // "8GiB", "512MiB", "1024"

@@ -15,7 +15,7 @@
 namespace simgpu {
 namespace {
 
-/// The real functions, found one by one as glint asks for them.
+/// The real functions, found one by one when glint requests them.
 namespace real {
 #define X(name, version, required, parameters) cu::Result(*name) parameters = nullptr;
 #include "gpu/driver_list.inc"
@@ -50,7 +50,7 @@ void* real_driver() {
     return driver;
 }
 
-/// Keeps the real function, and gives the one that stands in front of it.
+/// Stores the real function, and returns its wrapper.
 void put_in_front(const char* name, void** pointer, void* entry) {
     if (!*pointer || !entry) return;
     *real_slot(name) = *pointer;

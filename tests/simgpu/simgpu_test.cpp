@@ -1,4 +1,4 @@
-// Tests the simulated GPU server by programs that run in processes of their own (programs.cpp).
+// Tests the simulated GPU server with programs that run in separate processes (programs.cpp).
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int exit_bug = 86, exit_leak = 87;
 
-// Schedules and seeds that leave operations for later. Eager is left out: it hides what these are to find.
+// Schedules and seeds that defer operations. Without `eager`, which hides the errors that these tests must find.
 const std::vector<Environment>& late_schedules() {
     static const auto all = [] {
         std::vector<Environment> v{{{"SIMGPU_SCHEDULE", "lazy"}, {"SIMGPU_SEED", "1"}},
@@ -34,7 +34,7 @@ Environment operator+(Environment a, const Environment& b) {
     return a;
 }
 
-/// One program on a server of its own.
+/// Runs one program on a new server.
 Ended run(const std::vector<std::string>& program, const Environment& environment = {}) {
     return TestServer(environment).run(program);
 }
@@ -71,7 +71,8 @@ INSTANTIATE_TEST_SUITE_P(Five, PlantedBug,
                                          Planted{"early_read", "values are wrong"}),
                          [](const auto& planted) { return planted.param.bug; });
 
-// Late execution finds most of them without vector clocks, but not under every seed; immediate execution finds none.
+// Late execution finds most missing waits without vector clocks, but not under every seed. Immediate execution finds no
+// missing wait.
 TEST(Order, LateExecutionAloneFindsAMissingWait) {
     int wrong = 0;
     const Environment unchecked = {{"SIMGPU_RACECHECK", "0"}};
@@ -155,7 +156,7 @@ TEST(Memory, APoolDestroyedInUseKeepsItsMemoryUntilTheEnd) {
 
 TEST(Memory, ManagedIsTheHostsToo) { EXPECT_EQ(run({"managed"}).output, "took 64 MiB, gave back all\n"); }
 
-// Under every schedule, also where the kernel has run at the call.
+// Under every schedule, even if the kernel has run at the call.
 TEST(Memory, TheHostMayNotMeetAKernelInManagedMemory) {
     const Environment exclusive = {{"SIMGPU_NO_CONCURRENT_MANAGED", "1"}};
     for (const char* schedule : {"lazy", "pct", "eager"}) {
@@ -321,7 +322,7 @@ TEST(Shim, HandsCallsOnAndInjectsFaults) {
     const TestServer server(Environment{{"LD_LIBRARY_PATH", SIMGPU_FOLDER "/shim:" SIMGPU_FOLDER},
                                         {"SIMGPU_REAL_DRIVER", SIMGPU_FOLDER "/libcuda.so.1"}});
     EXPECT_EQ(server.run({"pipeline", "none"}).output, "right\n");
-    // Both count: 1 in 2 launches would fail twice, if the inner driver saw what the shim kept to itself.
+    // Both drivers count calls. The inner driver must not count calls that the shim refused.
     EXPECT_EQ(server.run({"pipeline", "none"}, {{"SIMGPU_FAULT", "cuStreamWaitEvent:1:999"}}).output,
               "FAILED cuStreamWaitEvent 999\n");
     EXPECT_EQ(server.run({"pipeline", "none"}, {{"SIMGPU_FAULT", "cuLaunchKernel:2!kill"}}).signal, SIGKILL);

@@ -1,4 +1,4 @@
-// Runs programs in processes of their own.
+// Runs programs in separate processes.
 // SPDX-License-Identifier: MIT
 #include "spawn.hpp"
 
@@ -27,7 +27,7 @@ namespace {
 TestServer::TestServer(const Environment& environment) : environment_(environment) {
     static int count = 0;
     state_ = "/dev/shm/simgpu_test." + std::to_string(getpid()) + '.' + std::to_string(++count);
-    unlink(state_.c_str());  // of a test that was killed, under the same process number
+    unlink(state_.c_str());  // from a killed test with the same process number
     environment_["SIMGPU_STATE"] = state_;
     environment_.insert({{"LD_LIBRARY_PATH", SIMGPU_FOLDER},
                          {"SIMGPU_KERNELS", SIMGPU_TEST_KERNELS},

@@ -1,4 +1,4 @@
-// Runs programs of programs.hpp in processes of their own, under the simulated driver.
+// Runs programs of programs.hpp in separate processes, under the simulated driver.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,7 +16,7 @@ struct Ended {
     bool says(const std::string& text) const { return output.find(text) != output.npos; }
 };
 
-/// A simulated server of its own: a fresh state file, removed at the end.
+/// A new simulated server, with a fresh state file that is removed at the end.
 class TestServer {
     std::string state_;
     Environment environment_;
@@ -25,7 +25,7 @@ class TestServer {
     explicit TestServer(const Environment& environment = {});
     ~TestServer();
     TestServer(const TestServer&) = delete;
-    /// The variables with which a program comes to this server.
+    /// Returns the variables with which a program uses this server.
     Environment with(const Environment& more) const;
     Ended run(const std::vector<std::string>& program, const Environment& more = {}) const;
 };
@@ -41,7 +41,7 @@ class Running {
     ~Running();
     Running(Running&& other) noexcept;
     pid_t pid() const { return pid_; }
-    /// Waits until the program has printed "ready"; false when it ended before.
+    /// Waits until the program has printed "ready". Returns false if it ends first.
     bool ready();
     /// Ends the program's standard input.
     void go();

@@ -15,7 +15,7 @@ struct Axpy {
     }
 };
 
-/// Turns each block's part of x around, through the scratch memory: every thread reads what another one staged.
+/// Reverses each block's part of x through the scratch memory: every thread reads an element that another one staged.
 template <class T>
 struct ReverseBlocks {
     static constexpr unsigned max_threads = 256;

@@ -1,6 +1,7 @@
-// Does operations on arrays for judges in Python: `array_worker cpu|gpu|resident` (operands on the host, or on the GPU)
-// reads names of folders, a line each; of each FOLDER/jobs.json, and raw elements from the files it names, and writes
-// results beside them. It answers with a JSON line: an array with {}, {"number": ...} or {"error": ...} for each job.
+// Runs operations on arrays for reference tests in Python: `array_worker cpu|gpu|resident` (operands on the host, or on
+// the GPU). Reads names of folders, one per line. For each, reads FOLDER/jobs.json and the raw elements in the files
+// that it names, and writes results beside them. Answers with a JSON line: an array with {}, {"number": ...} or
+// {"error": ...} for each job.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <complex>
@@ -34,7 +35,7 @@ constexpr const char* step_names[] = {"constant",    "input",      "add",       
                                       "round",       "trunc",      "sign",      "is_nan",   "less",
                                       "less_equal",  "equal",      "not_equal", "select",   "fused_multiply_add"};
 
-/// A number, {"input": k}, or ["add", a, b].
+/// Parses a number, {"input": k}, or ["add", a, b].
 Expression expression_of(const json& tree) {
     if (tree.is_number()) return tree.get<double>();
     if (tree.is_object()) return arrays::input(tree.at("input"));
@@ -46,7 +47,7 @@ Expression expression_of(const json& tree) {
         Expression::Node{arrays::Step(found - std::begin(step_names)), 0, operands}));
 }
 
-/// {"file", "shape", "strides", "offset", "size"}: all in elements; `size`, of an output: of its memory.
+/// {"file", "shape", "strides", "offset", "size"}, all in elements. `size` is the size of an output's memory.
 template <class T>
 struct Array {
     std::vector<T> memory;
@@ -95,7 +96,7 @@ struct Job {
     }
 };
 
-/// The public operations, in a session, on arrays where `resident` says.
+/// The public operations in a session, on arrays that are on the GPU if `resident`.
 class Calls {
   public:
     Calls(Session& session, bool resident) : session_(session), resident_(resident) {}
@@ -105,7 +106,7 @@ class Calls {
         if (!resident_) return View<const T>(view);
         return arrays::to_device<T>(session_, view);
     }
-    /// Calls act(operand) and has the result in `view`.
+    /// Calls act(operand) and puts the result into `view`.
     template <class T, class Act>
     void result(const View<T>& view, const Act& act) {
         if (!resident_) return act(Operand<T>(view));
@@ -188,7 +189,7 @@ json run(const Job<T>& job, Calls& calls) {
     return json::object();
 }
 
-/// One for each number of threads.
+/// Returns the session for a number of threads.
 Session& session_for(const std::string& backend, int threads) {
     static std::map<int, Session> sessions;
     const auto found = sessions.find(threads);
@@ -196,7 +197,7 @@ Session& session_for(const std::string& backend, int threads) {
     glint::offload::SessionOptions options;
     options.choice = backend == "cpu" ? glint::Backend::cpu : glint::Backend::gpu;
     options.threads = threads, options.gpu_timeout_s = 60;
-    options.oom_safe = false;  // what the GPU cannot do shall be seen
+    options.oom_safe = false;  // errors of the GPU must be visible
     return sessions.emplace(threads, options).first->second;
 }
 

@@ -1,9 +1,13 @@
-// A program that shares the GPUs by leases, for tests: lease_worker MIB ROUNDS [COMMAND...]. Each round takes a lease,
-// fills the GPU to it, and gives it back. Commands: "at POINT stop", "at POINT kill": at a point of the protocol; "nth
-// N kill": at the Nth point; "hold": says "holding" and waits for the end of its input; "say": says "waiting" when it
-// has to, and why; "within S": waits no longer; "alone": without a lease, as a program does that knows nothing of them.
-// Without arguments it prints what is left, with "who" what each lease has, and with "signals" each SIGINT until
-// SIGUSR1 comes.
+// A program that shares the GPUs by leases, for tests: lease_worker MIB ROUNDS [COMMAND...]. In each round it acquires
+// a lease, fills the GPU up to it, and releases it. Commands:
+// - "at POINT stop", "at POINT kill": stops or kills itself at a point of the protocol;
+// - "nth N kill": kills itself at the Nth point;
+// - "hold": prints "holding" and waits for the end of its input;
+// - "say": prints "waiting" and the reason when it has to wait;
+// - "within S": waits at most S seconds;
+// - "alone": uses no lease, as an unmanaged process.
+// Without arguments it prints the free memory; with "who", the memory of each lease; with "signals", each SIGINT until
+// SIGUSR1.
 // SPDX-License-Identifier: MIT
 #include <signal.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Copies a movie through open_movie and TiffMovieWriter, over and over if asked: for judges in Python.
+// Copies a movie through open_movie and TiffMovieWriter, optionally several times. For reference tests in Python.
 // SPDX-License-Identifier: MIT
 #include <cstdio>
 #include <iostream>

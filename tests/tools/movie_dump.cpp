@@ -1,4 +1,4 @@
-// Prints what open_movie says about a movie as JSON, and writes its frames as raw native bytes: for judges in Python.
+// Prints the result of open_movie as JSON, and writes the frames as raw native bytes. For reference tests in Python.
 // SPDX-License-Identifier: MIT
 #include <cstdio>
 #include <fstream>
@@ -15,7 +15,7 @@ nlohmann::json or_null(const std::optional<T>& value) {
     return value ? nlohmann::json(*value) : nlohmann::json();
 }
 
-const char* name_of(glint::PixelType type) {
+const char* to_name(glint::PixelType type) {
     return type == glint::PixelType::uint8 ? "uint8" : type == glint::PixelType::uint16 ? "uint16" : "float32";
 }
 
@@ -47,7 +47,7 @@ void dump(const std::vector<std::filesystem::path>& paths, const char* frames_pa
                                 {"width", info.width},
                                 {"height", info.height},
                                 {"frames", info.frames},
-                                {"type", name_of(info.type)},
+                                {"type", to_name(info.type)},
                                 {"pixel_size_nm", or_null(info.pixel_size_nm)},
                                 {"offset_adu", or_null(info.offset_adu)},
                                 {"gain_e_per_adu", or_null(info.gain_e_per_adu)},

@@ -1,4 +1,4 @@
-// Prints what read_rois says about a stack as JSON, and writes its pixels as float32: for judges in Python.
+// Prints the result of read_rois as JSON, and writes the pixels as float32. For reference tests in Python.
 // SPDX-License-Identifier: MIT
 #include <cstdio>
 #include <fstream>

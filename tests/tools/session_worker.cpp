@@ -1,6 +1,6 @@
-// A session on a GPU that others share, for load tests: session_worker MIB ROUNDS ELEMENTS PAUSE_MS. It leases MIB, holds
-// half of it as an array, does ROUNDS operations on arrays, gives the array up, pauses, in which it gives the GPU to who
-// waits for it, and does as many operations again. Prints a checksum of all results, which are exact on either side.
+// A session on a shared GPU, for load tests: session_worker MIB ROUNDS ELEMENTS PAUSE_MS. It leases MIB, holds half of
+// it as an array, runs ROUNDS operations on arrays, and drops the array. Then it pauses, and gives the GPU to waiting
+// processes. Then it runs as many operations again. Prints a checksum of all results, which are exact on either side.
 // SPDX-License-Identifier: MIT
 #include <chrono>
 #include <cstdio>
@@ -38,12 +38,12 @@ class SessionWorker {
   public:
     explicit SessionWorker(std::uint64_t bytes) : session_(options(bytes)) {}
     ~SessionWorker() {
-        const std::lock_guard lock(used_);  // the heartbeat finds none to close after this
+        const std::lock_guard lock(used_);  // after this, the heartbeat has no array to close
         held_.reset();
         session_.close_gpu();
     }
 
-    /// Where a stranger took the memory, it goes on without.
+    /// Holds an array. Continues without one if an unmanaged process has the memory.
     void hold(std::uint64_t bytes) {
         const std::lock_guard lock(used_);
         try {
@@ -56,7 +56,7 @@ class SessionWorker {
         const std::lock_guard lock(used_);
         held_.reset();
     }
-    /// Whole numbers below 2^24, whose order of summing does not matter.
+    /// Uses integers below 2^24, so that sums do not depend on the order.
     void operate(int round, std::int64_t elements) {
         Values x(static_cast<std::size_t>(elements)), y(x.size());
         for (std::size_t k = 0; k < x.size(); ++k) x[k] = float((k * 31 + std::size_t(round)) % 1021);

@@ -1,4 +1,4 @@
-// Lists the GPUs with an installed glint::gpu, and makes a buffer on the first, where there is one.
+// Lists the GPUs with an installed glint::gpu, and creates a buffer on the first, if there is one.
 // SPDX-License-Identifier: MIT
 #include <cstdio>
 #include <glint/gpu/device.hpp>

@@ -53,7 +53,7 @@ EXPORTED lib::Status cublasDestroy_v2(lib::Blas handle) {
     return lib::success;
 }
 
-/// As the real one, which then uses its own workspace again.
+/// Like the real function, uses the library's own workspace again.
 EXPORTED lib::Status cublasSetStream_v2(lib::Blas handle, cu::Stream stream) {
     of(handle).part.set_stream(stream);
     of(handle).workspace = 0;

@@ -70,7 +70,7 @@ EXPORTED lib::Status cufftSetStream(lib::Plan plan, cu::Stream stream) {
 }
 
 EXPORTED lib::Status cufftSetAutoAllocation(lib::Plan, int on) {
-    constexpr lib::Status not_supported = 16;  // here
+    constexpr lib::Status not_supported = 16;  // by the simulation
     return on ? not_supported : lib::success;
 }
 

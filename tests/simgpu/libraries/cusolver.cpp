@@ -17,7 +17,7 @@ lib::Status status_of(cu::Result result) {
                                          : lib::cusolver::execution_failed;
 }
 
-/// As the real one: no matrix that is wider than high.
+/// Like the real function, refuses a matrix that is wider than high.
 lib::Status size(int m, int n, int* count) {
     if (n < 1 || m < n) return lib::cusolver::invalid_value;
     *count = 4 * (m + n) + 64;

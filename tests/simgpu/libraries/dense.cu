@@ -17,13 +17,13 @@ namespace {
 using glint::gpu::Index;
 using simgpu::DenseShape;
 
-/// What a library leaves in its work area.
+/// Overwrites the work area, whose content a library leaves undefined.
 template <class T>
 void spoil(T* work, long long count) {
     std::fill_n(work, count, std::numeric_limits<T>::quiet_NaN());
 }
 
-/// By rows with the largest pivots; `pivots` count from 1, as LAPACK's.
+/// LU decomposition with partial pivoting of rows. `pivots` count from 1, as in LAPACK.
 template <class T>
 struct Lu {
     static constexpr unsigned max_threads = 1;
@@ -50,7 +50,7 @@ struct Lu {
     }
 };
 
-/// a x = b, or a^T x = b, of the factors p a = l u.
+/// Solves a x = b, or a^T x = b, from the factors p a = l u.
 template <class T>
 struct Solve {
     static constexpr unsigned max_threads = 1;
@@ -81,7 +81,7 @@ struct Solve {
     }
 };
 
-/// Reads one triangle; columns of `a` become the vectors, or nothing of use.
+/// Eigenvalues from one triangle. Columns of `a` become the vectors, or are undefined without vectors.
 template <class T>
 struct Eigen {
     static constexpr unsigned max_threads = 1;
@@ -138,7 +138,7 @@ struct Eigen {
     }
 };
 
-/// Householder's reflections 1 - tau v v^T, with v(k) = 1; v below the diagonal.
+/// QR decomposition by Householder's reflections 1 - tau v v^T, with v(k) = 1 and v stored below the diagonal.
 template <class T>
 struct Qr {
     static constexpr unsigned max_threads = 1;
@@ -167,7 +167,7 @@ struct Qr {
     }
 };
 
-/// The first n columns of the product of these reflections.
+/// Computes the first n columns of the product of these reflections.
 template <class T>
 struct Q {
     static constexpr unsigned max_threads = 1;

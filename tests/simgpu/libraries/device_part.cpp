@@ -1,4 +1,4 @@
-// Memory and kernels of the stand-ins.
+// Memory and kernels of the stand-ins of NVIDIA's libraries.
 // SPDX-License-Identifier: MIT
 #include "device_part.hpp"
 

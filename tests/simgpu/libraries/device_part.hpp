@@ -1,5 +1,5 @@
-// What a stand-in of one of NVIDIA's libraries has on a simulated GPU: memory that it takes when it is made, and its
-// kernels, which run late, in the stream that they are given.
+// The part of a stand-in of NVIDIA's libraries that is on a simulated GPU: memory that it allocates when it is created,
+// and its kernels, which run late in the given stream.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,7 +15,7 @@ namespace simgpu {
 
 class DevicePart {
   public:
-    /// In the current context; cu::success or what went wrong, and nothing is left then.
+    /// Allocates in the current context. Returns cu::success, or an error after which nothing is allocated.
     cu::Result open(std::size_t bytes);
     void close();
     cu::Result launch(const char* kernel, long long blocks, void** parameters);
@@ -30,10 +30,10 @@ class DevicePart {
     std::map<std::string, cu::Function> functions_;
 };
 
-/// As cuBLAS and cuSOLVER do, measured: a primary context that they were used in stays until the process ends.
+/// Keeps the primary context until the process ends, as cuBLAS and cuSOLVER do (measured).
 void hold_primary_context();
 
-/// The fault planned for this call by SIMGPU_FAULT, or 0.
+/// Returns the fault planned for this call by SIMGPU_FAULT, or 0.
 inline int planned(const char* function) { return count_call(function).result; }
 
 }  // namespace simgpu

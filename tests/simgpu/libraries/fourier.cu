@@ -1,4 +1,4 @@
-// The stand-in of cuFFT's kernels: the sums of the definition, in double precision.
+// The stand-in of cuFFT's kernels: sums by the definition, in double precision.
 // SPDX-License-Identifier: MIT
 #include "shapes.hpp"
 
@@ -16,7 +16,7 @@ using simgpu::FourierShape;
 using Number = std::complex<double>;
 using Numbers = std::vector<Number>;
 
-/// Of `length` numbers, `apart` from each other.
+/// Transforms `length` numbers with the stride `apart`.
 void transform(Number* x, long long length, long long apart, int direction) {
     Numbers roots(length), out(length);
     for (long long k = 0; k < length; ++k)
@@ -58,7 +58,7 @@ struct FromReal {
     }
 };
 
-/// Overwrites what it transforms, and makes NaN of a spectrum that no real array has, of which cuFFT makes anything.
+/// Transforms in place. Returns NaN for a spectrum that no real array has, for which cuFFT's result is undefined.
 template <class T>
 struct ToReal {
     static constexpr unsigned max_threads = 1;

@@ -15,7 +15,7 @@ template <class T>
 struct Gemm {
     static constexpr unsigned max_threads = 1;
     static GLINT_DEVICE void compute(Index index, T* c, const T* a, const T* b, unsigned char* workspace, GemmShape g) {
-        std::memset(workspace, 0xFF, g.workspace_bytes);  // so that any other use of it is noticed
+        std::memset(workspace, 0xFF, g.workspace_bytes);  // NaN, so that any other use of the workspace is noticed
         a += index.block * g.apart_a, b += index.block * g.apart_b, c += index.block * g.apart_c;
         for (long long j = 0; j < g.n; ++j)
             for (long long i = 0; i < g.m; ++i) {

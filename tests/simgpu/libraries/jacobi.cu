@@ -25,7 +25,7 @@ void rotate(Vector& a, Vector& b, double cosine, double sine) {
     }
 }
 
-/// Columns orthogonal to each other; `v` is turned with them. False when they do not become so.
+/// Makes columns orthogonal to each other, and rotates `v` with them. Returns false if this does not converge.
 bool make_orthogonal(std::vector<Vector>& columns, std::vector<Vector>& v) {
     for (int sweep = 0; sweep < 60; ++sweep) {
         double worst = 0;
@@ -46,7 +46,7 @@ bool make_orthogonal(std::vector<Vector>& columns, std::vector<Vector>& v) {
     return false;
 }
 
-/// A unit vector orthogonal to the first `n`.
+/// Returns a unit vector orthogonal to the first `n`.
 Vector one_more(const std::vector<Vector>& units, std::size_t n) {
     const std::size_t size = units[0].size();
     for (std::size_t k = 0; k < size; ++k) {

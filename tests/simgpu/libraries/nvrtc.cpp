@@ -1,7 +1,7 @@
 // libnvrtc.so.13 of the simulated server: the functions of src/runtime/arrays/nvrtc_list.inc.
 //
 // It does not compile. A source with a __global__ function and equal numbers of opening and closing braces becomes an
-// image. By that, kernels of the same names are found in the library of SIMGPU_KERNELS.
+// image with its kernels' names. The kernels of these names are in the library of SIMGPU_KERNELS.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cstring>

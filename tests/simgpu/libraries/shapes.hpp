@@ -4,7 +4,7 @@
 
 namespace simgpu {
 
-/// c = op(a) op(b) + beta c, by columns; one block a matrix.
+/// c = op(a) op(b) + beta c, by columns; one block per matrix.
 struct GemmShape {
     int op_a, op_b;
     long long m, n, k, lda, ldb, ldc, apart_a, apart_b, apart_c;
@@ -12,7 +12,7 @@ struct GemmShape {
     unsigned long long workspace_bytes;
 };
 
-/// One block a transform of height x width numbers, the width halved on the complex side of a real transform.
+/// One block per transform of height x width numbers. The width is halved on the complex side of a real transform.
 struct FourierShape {
     long long height, width;
     int direction;
