@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Compiles files alone, by clang without making code, and takes its warnings for errors. Other checks compile files
-together, where a missing #include may come from a neighbour, and where a name cannot shadow another file's.
+"""Compiles files alone by clang, without generating code; warnings are errors. Other checks compile files together,
+where a missing #include may come from another file, and where shadowed names are not checked.
 
 Reads names of changed files: these are checked, every file except tests that includes one of them, and a tenth of all
 others, a different one for each N of --tenth. Without names: all files."""
@@ -33,7 +33,7 @@ def included(file):
 
 
 def affected(files, changed):
-    """Those of the files that changed, or that include a changed file, directly or not."""
+    """Returns the files that changed, or that include a changed file, directly or indirectly."""
     users = {}
     waiting, seen = list(files), set(files)
     while waiting:
@@ -59,12 +59,12 @@ def chosen(files, names, tenth):
 
 
 def commands():
-    """How each file is compiled, but that nothing is written."""
+    """Returns the command that compiles each file, changed to write nothing."""
     database = json.loads(subprocess.check_output(["ninja", "-C", BUILD, "-t", "compdb"], text=True))
     result = {}
     for entry in database:
         file = (BUILD / entry["file"]).resolve()
-        # Not *.isa.cpp, which use what only GCC has.
+        # Not *.isa.cpp, which use extensions of GCC.
         if file.suffix == ".cpp" and BUILD not in file.parents and not file.name.endswith(".isa.cpp"):
             result.setdefault(file, re.sub(r" -(MD|M[TF] \S+|o \S+)(?= )", "", entry["command"]))
     return result

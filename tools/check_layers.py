@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Checks that every source file includes only from its own layer and those below it (ARCHITECTURE.md), also inside
-src/cli, that no layer
-may include what none of its files does, and that no two headers define a type of the same full name: the linker would
-take one's functions for the other's."""
+src/cli. Also checks that every permission to include is used, and that no two headers define a type of the same full
+name: the linker would mistake one's functions for the other's."""
 
 import pathlib
 import re
@@ -121,13 +120,17 @@ HEADERS = {
     "picture_io": "io",
     "camera_io": "io",
     "drift_io": "io",
+    "psf_io": "io",
     "detect": "detect",
     "fit": "fit",
     "gpu_fit": "fit",
     "simulate": "simulate",
+    "pupil": "simulate",
     "score": "analysis",
     "calibrate": "analysis",
     "calibrate_camera": "analysis",
+    "calibrate_psf": "analysis",
+    "estimate_psf": "analysis",
     "inspect": "analysis",
     "link": "analysis",
     "filter": "analysis",
@@ -145,7 +148,7 @@ TYPE = re.compile(r"^(?:struct|class|enum class) (\w+)(?: final)?(?: :[^;]*)? \{
 
 
 def layer_of_source(name):
-    """The layer of a file below src: the folder in src, or in one of its two products; of src/main.cpp it is
+    """Returns the layer of a file below src: the folder in src, or in one of its two products; for src/main.cpp it is
     `program`.
     """
     folders = pathlib.PurePosixPath(name).parts[1:-1]
@@ -168,7 +171,7 @@ def cli_folder(name):
 
 
 def circles_of_cli(root):
-    """What src/cli includes against CLI, so that none of its folders needs another that needs it."""
+    """Yields includes within src/cli that CLI does not permit. CLI permits no cycles between folders."""
     used = {folder: set() for folder in CLI}
     for path in sources_below(root / "src/cli"):
         folder = cli_folder(path.relative_to(root / "src"))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Reads names of changed files and prints a regular expression for ctest: the quick tests of their layers, and of those
-above. With --slow also those that take long, and the whole program's: all that a change can break. With --tenth N also
-every tenth of all suites, beginning with suite N % 10."""
+"""Reads names of changed files and prints a regular expression for ctest: the quick tests of their layers, and of the
+layers above. With --slow also slow tests and those of the whole program: all tests that a change can break. With
+--tenth N also every tenth suite, beginning with suite N % 10."""
 
 import argparse
 import pathlib
@@ -29,7 +29,7 @@ SUITE = re.compile(r"^\s*(?:TYPED_)?TEST(?:_[FP])?\(\s*(\w+)\s*,", re.M)
 
 
 def layer_of(name):
-    """Where a change of this file begins; what belongs to no layer, as a test, is none."""
+    """Returns the layer of a file; None for a file without a layer, as a test."""
     parts = pathlib.PurePosixPath(name).parts
     if parts[0] == "include":
         return check_layers.layer_of_include("/".join(parts[1:]))

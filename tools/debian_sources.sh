@@ -1,5 +1,5 @@
-# Sourced: sets `here` to the present folder, and defines apt(): apt-get for the sources of Debian's packages, with lists of its own in
-# that folder, so that nothing of the system changes. They are up to date then.
+# To be sourced. Sets `here` to the current folder and defines apt(): apt-get for sources of Debian's packages. The
+# package lists are in that folder, so the system does not change. Updates the lists.
 # SPDX-License-Identifier: MIT
 here=$PWD
 mkdir -p sources lists/partial

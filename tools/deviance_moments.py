@@ -2,7 +2,7 @@
 """Writes src/microscopy/fit/deviance_moments.hpp: mean and variance of one pixel's deviance, as polynomials
 (docs/explanation/theory.md, 4).
 
-A pixel holds d' = max(0, d / F^2 + v / F^4) where d is Poisson (or, F^2 = 2, gamma-multiplied Poisson) plus normal read
+A pixel is d' = max(0, d / F^2 + v / F^4) where d is Poisson (or, F^2 = 2, gamma-multiplied Poisson) plus normal read
 noise of variance v; the model is m = mu / F^2 + v / F^4. Its deviance is 2 (m - d' + d' log(d' / m)). Mean and variance
 are integrated numerically on a grid of (mu, v) and fitted by least squares of relative error in t = 1 / (1 + m) and
 s = sqrt(v / F^4 / m). Needs NumPy and SciPy:  tools/deviance_moments.py > src/microscopy/fit/deviance_moments.hpp

@@ -10,6 +10,6 @@
 #SBATCH --open-mode=append
 #SBATCH --signal=USR1@120
 
-export GLINT_ISA=avx2   # where nodes differ: results are the same bytes on one instruction set
+export GLINT_ISA=avx2   # if CPUs of the nodes differ: the same instruction set gives byte-identical results
 srun --kill-on-bad-exit=1 --cpu-bind=cores glint-mpi localize "$1" -o "$2" \
     --sigma 130nm --camera camera.toml --resume

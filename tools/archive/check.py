@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Whether programs of the archive, and what is in wheels, start on every x86-64 Linux since glibc 2.28: which libraries
-they ask for, in which versions; whether the programs run, and modules show their entry point alone. Usage: check.py
-PROGRAM|MODULE.so|WHEEL..."""
+"""Checks that programs of the archive and files of wheels start on every x86-64 Linux since glibc 2.28: the libraries
+and versions that they need, whether programs run, and whether modules export only their entry point.
+
+Usage: check.py PROGRAM|MODULE.so|WHEEL..."""
 
 import pathlib
 import re
@@ -51,7 +52,7 @@ def faults_of(file):
 
 
 def parts_of(wheel, folder):
-    """What of a wheel the system's loader reads."""
+    """Yields the files of a wheel that the system's loader reads."""
     with zipfile.ZipFile(wheel) as archive:
         for name in archive.namelist():
             if archive.read(name)[:4] == b"\x7fELF":

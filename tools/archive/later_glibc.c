@@ -1,5 +1,5 @@
-// What glint's objects call and glibc 2.28 does not have: linked into the programs of the archive and the module of the wheels
-// (old_glibc.py); hidden in them, so that nothing else in the process takes it for glibc's.
+// Functions that glint's objects call and glibc 2.28 lacks. Linked into the programs of the archive and the module of
+// the wheels (old_glibc.py), and hidden there, so that no other code in the process uses them instead of glibc's.
 // SPDX-License-Identifier: MIT
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -15,12 +15,14 @@
 #include <sys/stat.h>
 #include <time.h>
 
-// The compiler's own start files have the handle; the library's part that is linked into each program, which has this, is not taken.
+// Defined here because the static part of glibc that defines atexit() is not linked. The compiler's start files define
+// the handle.
 extern void* __dso_handle;
 int __cxa_atexit(void (*)(void*), void*, void*);
 int atexit(void (*call)(void)) { return __cxa_atexit((void (*)(void*))call, NULL, __dso_handle); }
 
-// Since 2.33 these are functions; before, the headers made them calls of these, with the layout's number.
+// Functions since 2.33. Before, the headers replaced them by calls of the following functions, with the layout's
+// number.
 int __xstat(int, const char*, struct stat*);
 int __lxstat(int, const char*, struct stat*);
 int __fxstat(int, int, struct stat*);
@@ -37,11 +39,13 @@ int lstat64(const char*, struct stat64*) __attribute__((alias("lstat")));
 int fstat64(int, struct stat64*) __attribute__((alias("fstat")));
 int fstatat64(int, const char*, struct stat64*, int) __attribute__((alias("fstatat")));
 
-// Since 2.32: whether there is one thread only, which libstdc++ counts references by. Always said no.
+// Since 2.32: whether there is only one thread, for libstdc++'s counts of references. Here always false.
 char __libc_single_threaded = 0;
 
-// Since 2.30. Where the library has it, it is taken: the clock of the day may be set while somebody waits.
-int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock, const struct timespec* until) {
+// Since 2.30. Uses the system's function if it exists, because the replacement depends on CLOCK_REALTIME, which may be
+// set during a wait.
+int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
+                           const struct timespec* until) {
     static int (*own)(pthread_cond_t*, pthread_mutex_t*, clockid_t, const struct timespec*);
     static int looked;
     if (!__atomic_load_n(&looked, __ATOMIC_ACQUIRE)) {
@@ -60,15 +64,15 @@ int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, cl
     return pthread_cond_timedwait(condition, mutex, &day);
 }
 
-// Since 2.36: a random number, of the system's; what std::random_device takes.
+// Since 2.36: a random number from the system, for std::random_device.
 uint32_t arc4random(void) {
     uint32_t number;
     while (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
-        if (errno != EINTR) abort();  // as glibc's own: there is no number to go on with
+        if (errno != EINTR) abort();  // as in glibc, because there is no random number
     return number;
 }
 
-// Since 2.35: where the unwinder finds the tables of the code at an address, when an exception is thrown.
+// Since 2.35: finds the unwind tables of the code at an address, when an exception is thrown.
 struct Wanted {
     uintptr_t at;
     struct dl_find_object* found;
@@ -97,7 +101,8 @@ int _dl_find_object(void* at, struct dl_find_object* found) {
     return dl_iterate_phdr(look_at, &wanted) == 1 ? 0 : -1;
 }
 
-// Since 2.35: functions of several numbers at once, which the compiler calls in loops. Here one after the other: as exact.
+// Since 2.35: vector functions, which the compiler calls in loops. Here they compute one number after the other, with
+// the same accuracy.
 #define LANES(type, n) type __attribute__((vector_size(n * sizeof(type))))
 #define ONE(symbol, type, n, isa, function)                                                          \
     LANES(type, n) symbol##_of(LANES(type, n) a) __asm__(#symbol) __attribute__((target(isa)));     \
@@ -108,10 +113,10 @@ int _dl_find_object(void* at, struct dl_find_object* found) {
     }
 #define TWO(symbol, type, n, isa, function)                                                                          \
     LANES(type, n) symbol##_of(LANES(type, n) a, LANES(type, n) b) __asm__(#symbol) __attribute__((target(isa)));   \
-    LANES(type, n) symbol##_of(LANES(type, n) a, LANES(type, n) b) {                                                    \
-        LANES(type, n) r = {0};                                                                                         \
-        for (int k = 0; k < n; ++k) r[k] = function(a[k], b[k]);                                                        \
-        return r;                                                                                                       \
+    LANES(type, n) symbol##_of(LANES(type, n) a, LANES(type, n) b) {                                                   \
+        LANES(type, n) r = {0};                                                                                        \
+        for (int k = 0; k < n; ++k) r[k] = function(a[k], b[k]);                                                       \
+        return r;                                                                                                      \
     }
 #define OF_ONE(function)                                                                                          \
     ONE(_ZGVbN2v_##function, double, 2, "sse2", function)                                                         \

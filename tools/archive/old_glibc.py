@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Writes stand-ins for glibc's shared libraries into a folder, to link against: each symbol in the version that glibc
-2.28 had it in.
+"""Writes stand-ins for glibc's shared libraries into a folder, to link against. Each symbol has its version of glibc
+2.28.
 
-A linker binds a program to the newest version of each symbol of the library that it is shown, here Debian 12's glibc
-2.36, so that it starts nowhere else. Shown these, it binds to the versions that all since 2.28 have, RHEL 8's among
-them. They hold names alone, no code: the system's own libraries take their place when the program starts. What 2.28
-lacks is left out, so that the linker names it; later_glibc.c has what glint needs of that. Usage: old_glibc.py FOLDER
+A linker binds a program to the newest version of each symbol in the library, here Debian 12's glibc 2.36, so the
+program does not start on older systems. With the stand-ins, it binds to versions that every glibc since 2.28 has,
+including RHEL 8's. The stand-ins contain only names, no code: the system's libraries replace them when the program
+starts. Symbols that 2.28 lacks are left out, so that the linker reports them. later_glibc.c defines those that glint
+needs.
+
+Usage: old_glibc.py FOLDER
 """
 
 import pathlib
@@ -15,7 +18,7 @@ import sys
 
 NEWEST = (2, 28)
 LIBRARIES = ["libc.so.6", "libm.so.6", "libmvec.so.1", "ld-linux-x86-64.so.2"]
-# In 2.28 threads and dlopen() were in libraries of their own, which are loaded too; since 2.34 these are empty.
+# In 2.28 threads and dlopen() were in separate libraries, which are loaded too. Since 2.34 these libraries are empty.
 LOADED_TOO = ["libpthread.so.0", "libdl.so.2", "librt.so.1"]
 
 
@@ -33,7 +36,7 @@ def number(version):
 
 
 def symbols_of(library):
-    """Name: (version, type, size), for the newest version that is old enough."""
+    """Returns (version, type, size) by name, for the newest version that is old enough."""
     listing = subprocess.run(
         ["readelf", "-W", "--dyn-syms", path_of(library)], check=True, capture_output=True, text=True
     ).stdout

@@ -35,9 +35,9 @@ breathe_default_project = "glint"
 breathe_show_include = False
 primary_domain = "py"
 highlight_language = "none"
-# Overloads, and names that Doxygen describes with each header, are no mistakes of a page.
+# Overloads, and names that Doxygen describes with several headers, are not errors of a page.
 suppress_warnings = ["cpp.duplicate_declaration", "duplicate_declaration.cpp", "misc.highlighting_failure"]
-smartquotes = False  # they would make dashes of flags
+smartquotes = False  # they would turn the hyphens of flags into dashes
 
 
 def setup(app):
