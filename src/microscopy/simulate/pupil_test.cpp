@@ -11,9 +11,9 @@
 #include "glint/error.hpp"
 #include "glint/pupil.hpp"
 #include "psf/in_double.hpp"
+#include "psf/pupil_image.hpp"
+#include "psf/zernike.hpp"
 #include "simulate/exposure.hpp"
-#include "simulate/pupil_image.hpp"
-#include "simulate/zernike.hpp"
 #include "tests/expect_error.hpp"
 
 using namespace glint;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "simulate/zernike.hpp"
+#include "psf/zernike.hpp"
 
 #include <fmt/format.h>
 

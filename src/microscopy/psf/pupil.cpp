@@ -14,8 +14,8 @@
 #include "base/arena.hpp"
 #include "glint/error.hpp"
 #include "psf/in_double.hpp"
+#include "psf/pupil_image.hpp"
 #include "psf/spline_coefficients.hpp"
-#include "simulate/pupil_image.hpp"
 
 namespace glint {
 namespace {

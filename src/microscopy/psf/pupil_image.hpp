@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "glint/pupil.hpp"
-#include "simulate/zernike.hpp"
+#include "psf/zernike.hpp"
 
 namespace glint {
 

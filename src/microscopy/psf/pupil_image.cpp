@@ -1,7 +1,7 @@
 // Integrates over the pupil by quadrature that converges exponentially: Gauss-Chebyshev over its rows and
 // Gauss-Legendre along each row, so that the sharp edge of the pupil costs no accuracy.
 // SPDX-License-Identifier: MIT
-#include "simulate/pupil_image.hpp"
+#include "psf/pupil_image.hpp"
 
 #include <algorithm>
 #include <cmath>
