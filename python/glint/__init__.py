@@ -28,7 +28,16 @@ from .estimating import Estimate
 from .files import load, save
 from .fits import FitInfo, Fits, FitStatus, Fitter, Rois, fit
 from .inspecting import Inspection, inspect
-from .lenses import EstimatedPsf, MeasuredPsf, PsfCalibration, PupilPsf, calibrate_psf, estimate_psf
+from .lenses import (
+    EstimatedPsf,
+    MeasuredPsf,
+    PsfCalibration,
+    PupilPsf,
+    RefinedPsf,
+    calibrate_psf,
+    estimate_psf,
+    refine_psf,
+)
 from .linking import InTrackVariance, LinkInfo, link
 from .localizations import Localizations, filter, load_localizations, load_truth, merge, save_truth
 from .localizing import LocalizeInfo, Spots, detect, localize
@@ -86,6 +95,7 @@ __all__ = [
     "OutputError",
     "PsfCalibration",
     "PupilPsf",
+    "RefinedPsf",
     "Resolution",
     "RoiTruth",
     "Rois",
@@ -131,6 +141,7 @@ __all__ = [
     "nena",
     "offload",
     "open_movie",
+    "refine_psf",
     "render",
     "resolution",
     "run",

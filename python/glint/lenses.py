@@ -1,4 +1,4 @@
-"""Measured PSFs: their files, their calibration with beads, their estimation from a movie; and computed PSFs."""
+"""Measured PSFs: files, calibration with beads, estimation and refinement by a movie; and computed PSFs."""
 
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -271,3 +271,92 @@ def estimate_psf(
         warn(text)
     scale = {name: values.pop(name) for name in _TABLE}
     return EstimatedPsf(psf=_measured(**scale), **values, _found=found, _inputs=list(movie._movie.files))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class RefinedPsf:
+    """The result of `refine_psf()`. Shares of fits are those of lone spots that were left out of the estimation."""
+
+    psf: Psf  #: a `SplineXYZNB`; that of the beads if `is_better` is false
+    aberrations: dict[str, float]  #: what the sample adds: "depth (nm)", "spherical (rad)", "coma_x (rad)", ...
+    aberration_errors: dict[str, float]  #: their standard errors
+    is_better: bool  #: whether the left-out spots are more likely, by three standard errors
+    added_likelihood: float  #: mean increase of the log-likelihood of a left-out spot
+    added_likelihood_error: float  #: its standard error
+    unexplained: float  #: the part of the beads' PSF that Zernike polynomials do not describe
+    roi_size: int  #: window of the fits, px
+    frames: int  #: read
+    spots: int  #: found in these
+    lone: int  #: without another spot in their window or beside it
+    used: int  #: from which the aberrations were estimated
+    good_p: float  #: share of fits with p > 0.01; 0.99 is expected
+    deviance: float  #: per degree of freedom; 1 is right
+    beads_good_p: float  #: the same by the PSF of the beads
+    beads_deviance: float
+    left_out: dict[str, np.ndarray]  #: columns beads_z_nm and z_nm of the left-out spots
+    warnings: list[str]
+    _found: Any = dataclasses.field(repr=False)
+    _beads: str = dataclasses.field(repr=False)
+    _inputs: list[str] = dataclasses.field(repr=False)
+
+    def save(self, path: StrPath, *, overwrite: bool = False) -> None:
+        """Writes the PSF, HDF5, for `MeasuredPsf()` and `--psf`."""
+        path = _lens_path(path)
+        origin = f"glint {_core.version()} refine_psf()"
+        _core.write_refined_psf(path, self._found, self._beads, origin, switch("overwrite", overwrite), self._inputs)
+
+    def __repr__(self) -> str:
+        return f"<RefinedPsf: from {self.used} lone spots, {100 * self.good_p:.0f} % of fits good>"
+
+
+def refine_psf(
+    movie: MovieLike,
+    beads: StrPath,
+    camera: Camera | None = None,
+    *,
+    na: float,
+    wavelength_nm: float,
+    immersion_index: float = 1.518,
+    sample_index: float | None = None,
+    frames: tuple[int, int] | None = None,
+    progress: Progress | None = None,
+) -> RefinedPsf:
+    """Corrects a PSF of beads for the aberrations of the sample, as `glint calibrate psf-in-situ` does.
+
+    movie: its lone spots show the aberrations.
+    beads: the file of a measured PSF with z.
+    na: numerical aperture, below both refractive indices.
+    wavelength_nm: of the light, in vacuum.
+    immersion_index, sample_index: refractive indices. With sample_index, the depth of the focus is estimated, and z is
+        the height of molecules; z of the beads must be that of the stage. Without, spherical aberration and its growth.
+    frames: (begin, end), the frames to use. Default: all.
+    progress: called as progress(steps, all).
+
+    Warns about doubtful results. Raises InputError if the movie has fewer than 300 lone spots, or if Zernike
+    polynomials do not describe the PSF.
+    """
+    movie = open_movie(movie)
+    camera = movie.camera() if camera is None else camera
+    core = camera_of_movie(camera, movie)
+    warn_of_pixel_size(camera, movie)
+    path = path_of("beads", beads)
+    begin, end = (0, -1) if frames is None else (whole(f"frames[{k}]", frames[k], 0, 0) for k in (0, 1))
+    found = _core.refine_psf(
+        movie._movie,
+        core,
+        path,
+        float(camera.pixel_size_nm),
+        number("na", na, 1.4),
+        number("wavelength_nm", wavelength_nm, 670),
+        number("immersion_index", immersion_index, 1.518),
+        number("sample_index", sample_index, 1.33, none=0.0),
+        begin,
+        end,
+        callback("progress", progress),
+    )
+    values = _core.refined_psf_values(found)
+    for text in values["warnings"]:
+        warn(text)
+    scale = {name: values.pop(name) for name in _TABLE}
+    inputs = [*movie._movie.files, path]
+    return RefinedPsf(psf=_measured(**scale), **values, _found=found, _beads=path, _inputs=inputs)

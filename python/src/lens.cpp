@@ -15,6 +15,7 @@
 #include "glint/estimate_psf.hpp"
 #include "glint/psf_io.hpp"
 #include "glint/pupil.hpp"
+#include "glint/refine_psf.hpp"
 #include "io/files/check_outputs.hpp"
 #include "objects.hpp"
 #include "running.hpp"
@@ -185,6 +186,52 @@ void write_estimated(const fs::path& path, const EstimatedPsf& found, const std:
     write_lens(path, lens, if_exists);
 }
 
+RefinedPsf refine_by_movie(SharedMovie& shared, const Camera& camera, const fs::path& beads, double pixel_size_nm,
+                           double na, double wavelength_nm, double immersion_index, double sample_index,
+                           std::int64_t begin, std::int64_t end, nb::handle progress) {
+    Running running;
+    RefinePsfOptions options{na, wavelength_nm, immersion_index, sample_index, pixel_size_nm, {begin, end},
+                             {}, nullptr};
+    options.progress = running.progress(progress), options.stop = running.stop();
+    return running.run([&] {
+        const Lens lens = read_lens(beads);
+        const std::lock_guard lock(shared.mutex);
+        return refine_psf(*shared.movie, camera, *lens.table, options);
+    });
+}
+
+nb::dict to_refined_values(const RefinedPsf& found) {
+    nb::dict dict, aberrations, errors;
+    add_table(dict, *found.table);
+    for (const SampleAberration& one : found.aberrations) {
+        const std::string key = one.name + " (" + one.unit + ")";
+        aberrations[key.c_str()] = one.value, errors[key.c_str()] = one.error;
+    }
+    dict["aberrations"] = aberrations, dict["aberration_errors"] = errors;
+    dict["is_better"] = found.is_better, dict["added_likelihood"] = found.added_likelihood;
+    dict["added_likelihood_error"] = found.added_likelihood_error, dict["unexplained"] = found.unexplained;
+    dict["roi_size"] = found.roi_size, dict["frames"] = found.frames, dict["spots"] = found.spots;
+    dict["lone"] = found.lone, dict["used"] = found.used;
+    dict["good_p"] = found.refined.good_p, dict["deviance"] = found.refined.deviance;
+    dict["beads_good_p"] = found.beads.good_p, dict["beads_deviance"] = found.beads.deviance;
+    Columns left_out(nb::none());
+    add_column(left_out, "beads_z_nm", found.left_out, [](const RefinedSpot& spot) { return spot.beads_z_nm; });
+    add_column(left_out, "z_nm", found.left_out, [](const RefinedSpot& spot) { return spot.z_nm; });
+    dict["left_out"] = left_out.take();
+    dict["warnings"] = nb::cast(in_python(found.warnings));
+    return dict;
+}
+
+/// `beads`: the file of the PSF that was refined; its usable range is kept.
+void write_refined(const fs::path& path, const RefinedPsf& found, const fs::path& beads, const std::string& origin,
+                   bool overwrite, const std::vector<fs::path>& inputs) {
+    const IfExists if_exists = overwrite ? IfExists::replace : IfExists::refuse;
+    check_outputs({path}, if_exists, inputs);
+    Lens lens = read_lens(beads);
+    lens.table = found.table, lens.origin = origin + "; beads: " + lens.origin, lens.errors = {}, lens.date = {};
+    write_lens(path, lens, if_exists);
+}
+
 }  // namespace
 
 void bind_lens(nb::module_& m) {
@@ -199,6 +246,11 @@ void bind_lens(nb::module_& m) {
           "end"_a, "progress"_a.none());
     m.def("estimated_psf_values", &to_values, "estimated"_a);
     m.def("write_estimated_psf", &write_estimated, "path"_a, "estimated"_a, "origin"_a, "overwrite"_a, "inputs"_a);
+    nb::class_<RefinedPsf>(m, "RefinedPsf");
+    m.def("refine_psf", &refine_by_movie, "movie"_a, "camera"_a, "beads"_a, "pixel_size_nm"_a, "na"_a,
+          "wavelength_nm"_a, "immersion_index"_a, "sample_index"_a, "begin"_a, "end"_a, "progress"_a.none());
+    m.def("refined_psf_values", &to_refined_values, "refined"_a);
+    m.def("write_refined_psf", &write_refined, "path"_a, "refined"_a, "beads"_a, "origin"_a, "overwrite"_a, "inputs"_a);
     m.def("psf_calibration_values", &to_dict, "calibration"_a);
     m.def("write_lens", &write, "path"_a, "calibration"_a, "origin"_a, "overwrite"_a, "inputs"_a);
 }

@@ -131,3 +131,30 @@ def test_calibration_shows_beads_beside_the_psf():
     # Spots that are Gaussians: the measured PSF of half of the beads contains more noise.
     assert found.gaussian["suffices"] and found.gaussian["added_deviance"] < 0
     assert found.gaussian["z_rms_nm"] < 1.1 * found.z_rms_nm
+
+
+def test_refine_psf(tmp_path):
+    camera = glint.IdealCamera(100, 0, 1)
+    beads_psf = glint.PupilPsf(na=1.4, wavelength_nm=670, pixel_size_nm=100, z_range_nm=600, moving="stage",
+                               zernike={"astigmatism": 0.8})  # fmt: skip
+    beads = glint.simulate(beads_psf, camera, frames=41, width=160, height=160, structure="beads", spots_per_frame=5,
+                           photons=(30_000, 30_000), z_range_nm=600, seed=2)  # fmt: skip
+    calibrated = glint.calibrate_psf(beads.movie, camera, z_step_nm=30)
+    calibrated.save(tmp_path / "lens.h5")
+    in_sample = glint.PupilPsf(na=1.4, wavelength_nm=670, pixel_size_nm=100, z_range_nm=600,
+                               zernike={"astigmatism": 0.8, "spherical": 0.4})  # fmt: skip
+    movie = glint.simulate(in_sample, camera, frames=100, width=256, height=256, structure="random", spots_per_frame=14,
+                           photons=(3000, 6000), z_range_nm=400).movie  # fmt: skip
+    found = glint.refine_psf(movie, tmp_path / "lens.h5", camera, na=1.4, wavelength_nm=670)
+    assert found.is_better and found.good_p > found.beads_good_p
+    assert found.aberrations["spherical (rad)"] == pytest.approx(0.4, abs=0.08)
+    assert set(found.aberration_errors) == set(found.aberrations)
+    assert len(found.left_out["z_nm"]) == len(found.left_out["beads_z_nm"]) > 30
+    found.save(tmp_path / "in_situ.h5")
+    again = glint.MeasuredPsf(tmp_path / "in_situ.h5")
+    assert np.array_equal(again.table, found.psf.table)
+    with pytest.raises(glint.OptionError, match="pixels of 90 nm"):
+        glint.refine_psf(movie, tmp_path / "lens.h5", glint.IdealCamera(pixel_size_nm=90, offset=100, gain=1), na=1.4,
+                         wavelength_nm=670)  # fmt: skip
+    with pytest.raises(glint.OptionError, match="sample_index"):
+        glint.refine_psf(movie, tmp_path / "lens.h5", camera, na=1.4, wavelength_nm=670, sample_index=1.33)

@@ -72,7 +72,7 @@ def bash(share, words, folder, library=""):
 def test_bash_offers_commands(share, files):
     assert bash(share, ["glint", ""], files) == COMMANDS | {"help"}
     assert bash(share, ["glint", "re"], files) == {"render", "resolution"}
-    assert bash(share, ["glint", "calibrate", ""], files) == {"astigmatism", "camera", "psf", "psf-2d"}
+    assert bash(share, ["glint", "calibrate", ""], files) == {"astigmatism", "camera", "psf", "psf-2d", "psf-in-situ"}
     assert bash(share, ["glint", "bench", "lo"], files) == {"localize"}
     assert bash(share, ["glint", "help", "lo"], files) == {"localize"}
     assert bash(share, ["glint", "--ver"], files) == {"--version"}
@@ -156,7 +156,7 @@ def test_fish_offers_commands_values_and_files(share, files):
         return {found.split("\t")[0] for found in out.splitlines()}
 
     assert fish("glint ") == COMMANDS | {"help"}
-    assert fish("glint calibrate ") == {"astigmatism", "camera", "psf", "psf-2d"}
+    assert fish("glint calibrate ") == {"astigmatism", "camera", "psf", "psf-2d", "psf-in-situ"}
     assert {"--psf", "--psf-misfit"} <= fish("glint localize --ps")
     assert fish("glint localize --backend ") == {"auto", "cpu", "gpu", "prefer-gpu"}
     assert {"--gpus-bytes"} == fish("glint bench fit --gpus-")

@@ -177,7 +177,7 @@ Command add_calibrate(CLI::App& program) {
     add_console_flags(*app, flags->console);
     app->footer(calibrate_footer);
     const std::vector<Command> others{add_calibrate_camera(*group), add_calibrate_psf(*group),
-                                      add_calibrate_psf_2d(*group)};
+                                      add_calibrate_psf_2d(*group), add_calibrate_psf_in_situ(*group)};
     return {group, [=] {
                 for (const Command& other : others)
                     if (other.app->parsed()) return other.run();

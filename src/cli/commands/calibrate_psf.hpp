@@ -1,4 +1,4 @@
-// `glint calibrate psf` and `psf-2d`, subcommands of `glint calibrate`, and the picture of a measured PSF.
+// `glint calibrate psf`, `psf-2d` and `psf-in-situ`, and the picture of a measured PSF.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,6 +11,7 @@ namespace glint::cli {
 
 Command add_calibrate_psf(CLI::App& group);
 Command add_calibrate_psf_2d(CLI::App& group);
+Command add_calibrate_psf_in_situ(CLI::App& group);
 
 /// Returns a length that may be negative or zero: "-50nm", "0".
 double parse_signed_nm(const std::string& text, const char* what, double pixel_size_nm);

@@ -14,14 +14,6 @@
 namespace glint::cli {
 namespace {
 
-/// A length of the optics, which has nothing to do with pixels.
-double parse_optical_nm(const std::string& text, const char* flag, const char* example) {
-    const Length length = parse_length(text, flag, example);
-    if (length.unit == Length::Unit::pixel)
-        throw OptionError(fmt::format("{} {}: give nm or um, as in {} {}", flag, text, flag, example));
-    return length.value;
-}
-
 ZernikeTerm parse_zernike_term(const std::string& text) {
     const std::size_t equals = text.find('=');
     const char* example = "expected NAME=RADIANS, as in --zernike coma_x=0.3";
@@ -34,6 +26,13 @@ ZernikeTerm parse_zernike_term(const std::string& text) {
 }
 
 }  // namespace
+
+double parse_optical_nm(const std::string& text, const char* flag, const char* example) {
+    const Length length = parse_length(text, flag, example);
+    if (length.unit == Length::Unit::pixel)
+        throw OptionError(fmt::format("{} {}: give nm or um, as in {} {}", flag, text, flag, example));
+    return length.value;
+}
 
 void add_pupil_flags(CLI::App& app, PupilFlags& flags) {
     const std::string group = "Computed PSF";

@@ -25,6 +25,9 @@ void add_pupil_flags(CLI::App& app, PupilFlags& flags);
 /// flags are given without --na, or if `psf` describes a PSF too.
 std::optional<Pupil> find_pupil(const PupilFlags& flags, const PsfSetup& psf);
 
+/// Returns a length of the optics, nm, which has nothing to do with pixels. Throws OptionError for other units.
+double parse_optical_nm(const std::string& text, const char* flag, const char* example);
+
 /// Returns the flags as they were given, for a command line.
 std::string as_given(const PupilFlags& flags);
 

@@ -59,8 +59,8 @@ std::string SmallPValues::warning(const LoneSpots& lone, bool with_z) const {
         "several molecules). Do not filter by p_value, which would leave out good localizations; {}{}",
         100 * share, bright, photons,
         with_z ? ". z may be wrong by more than its stated error, too: calibrate with beads in the sample's medium, "
-                 "recorded "
-                 "with the same lens and camera"
+                 "recorded with the same lens and camera, or correct a measured PSF for the sample by `glint calibrate "
+                 "psf-in-situ`"
                : "");
 }
 

@@ -183,6 +183,21 @@ LoneWindows find_lone_windows(Movie& movie, const CameraView& camera, const Fram
     return to;
 }
 
+void crop_rois(Rois& rois, int size) {
+    const std::size_t pixels = std::size_t(rois.size) * std::size_t(rois.size), count = rois.count();
+    for (std::vector<float>* values : {&rois.pixels, &rois.variance, &rois.qe}) {
+        if (values->empty()) continue;
+        std::vector<float> out;
+        for (std::size_t k = 0; k < count; ++k) {
+            const auto begin = values->begin() + std::ptrdiff_t(k * pixels);
+            const std::vector<float> part = crop_square({begin, begin + std::ptrdiff_t(pixels)}, rois.size, size);
+            out.insert(out.end(), part.begin(), part.end());
+        }
+        *values = std::move(out);
+    }
+    rois.size = size;
+}
+
 void keep_rois(Rois& rois, const std::function<bool(std::size_t)>& keeps) {
     const std::size_t pixels = std::size_t(rois.size) * std::size_t(rois.size), count = rois.count();
     const auto keep = [&](std::vector<float>& values) {

@@ -25,6 +25,9 @@ struct LoneWindows {
 LoneWindows find_lone_windows(Movie& movie, const CameraView& camera, const FrameRange& range, double sigma_px,
                               double saturation_adu, const std::function<void(std::int64_t)>& read_frame);
 
+/// Keeps the middle of each ROI: a square of `size` px, which must be even or odd as the ROIs are.
+void crop_rois(Rois& rois, int size);
+
 /// Removes the ROIs for which `keeps` is false.
 void keep_rois(Rois& rois, const std::function<bool(std::size_t)>& keeps);
 

@@ -1,0 +1,244 @@
+// `glint calibrate psf-in-situ`: corrects a PSF of beads for the aberrations of the sample.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/commands/calibrate_camera.hpp"
+#include "cli/commands/calibrate_psf.hpp"
+#include "cli/console.hpp"
+#include "cli/flags/choices.hpp"
+#include "cli/flags/movie_flags.hpp"
+#include "cli/flags/output_flags.hpp"
+#include "cli/flags/pupil_flags.hpp"
+#include "cli/flags/table_flags.hpp"
+#include "cli/process.hpp"
+#include "cli/spelling.hpp"
+#include "data/camera_of_movie.hpp"
+#include "glint/error.hpp"
+#include "glint/movie_io.hpp"
+#include "glint/psf_io.hpp"
+#include "glint/refine_psf.hpp"
+#include "glint/units.hpp"
+#include "glint/version.hpp"
+#include "workflow/gnuplot.hpp"
+
+namespace glint::cli {
+namespace {
+
+constexpr const char* psf_in_situ_footer = R"(
+Examples:
+  glint calibrate psf beads.tif --z-step 20nm -o lens.h5 --camera camera.toml
+  glint calibrate psf-in-situ movie.tif --psf lens.h5 --na 1.27 --wavelength 670nm \
+      --immersion-index 1.33 -o in_situ.h5 --plot in_situ.png --camera camera.toml
+  glint localize movie.tif -o locs.hdf5 --psf in_situ.h5 --camera camera.toml
+
+Beads lie on the coverslip. Molecules deep in a sample have another PSF, mostly by spherical
+aberration, and z by the beads' PSF is then wrong. This estimates the sample's aberrations from the
+lone spots of a movie, at least 300, better 2,000, and writes the PSF with them. It tests the result
+on spots that it did not use. If these do not become more likely, it writes the beads' PSF.
+
+With --sample-index, the depth of the focus above the coverslip determines the spherical aberration
+and its growth with z. z is then the height of the molecule, where the beads' z is the stage's.)";
+
+struct PsfInSituFlags {
+    std::string movie, psf, out, plot, wavelength, frames;
+    double na = 0;
+    std::optional<double> immersion_index, sample_index;
+    bool overwrite = false;
+    MovieChoice choice;
+    CameraSetup camera;
+    ConsoleFlags console;
+};
+
+/// How z changes: refined minus beads, in ascending order.
+std::vector<double> sorted_changes(const RefinedPsf& found) {
+    std::vector<double> changes;
+    for (const RefinedSpot& spot : found.left_out) changes.push_back(spot.z_nm - spot.beads_z_nm);
+    std::sort(changes.begin(), changes.end());
+    return changes;
+}
+
+double quantile(const std::vector<double>& sorted, double part) {
+    return sorted.empty() ? 0 : sorted[std::size_t(part * double(sorted.size() - 1))];
+}
+
+/// The change of z over z, and histograms of z by both PSFs.
+std::string in_situ_script(const RefinedPsf& found) {
+    std::string change = "$change << END\n", values = "$z << END\n";
+    for (const RefinedSpot& spot : found.left_out) {
+        change += fmt::format("{:.4g} {:.4g}\n", spot.z_nm, spot.z_nm - spot.beads_z_nm);
+        values += fmt::format("{:.4g} {:.4g}\n", spot.beads_z_nm, spot.z_nm);
+    }
+    // A few spots have another maximum of the likelihood with each PSF: they lie outside.
+    const std::vector<double> changes = sorted_changes(found);
+    const double low = quantile(changes, 0.03), high = quantile(changes, 0.97), margin = 20 + 0.3 * (high - low);
+    return script_of_plot("psf in situ", 1000, 460) + change + "END\n" + values + "END\n" +
+           fmt::format(
+               "set multiplot layout 1,2\nset grid lc rgb '#dddddd'\nset key outside bottom center "
+               "horizontal\nset title 'Change of z by the sample, left-out spots'\nset xlabel 'z by the "
+               "refined PSF (nm)'\nset ylabel 'minus z by the PSF of the beads (nm)'\nset yrange "
+               "[{:.4g}:{:.4g}]\nplot $change using 1:2 with points pt 7 ps 0.5 lc rgb '#0072b2' title 'lone "
+               "spots'\n",
+               low - margin, high + margin) +
+           "set title 'z of the left-out spots'\nset xlabel 'z (nm)'\nset ylabel 'spots'\nset yrange [0:*]\n"
+           "bin(v)=50*floor(v/50)+25\nset style fill transparent solid 0.5 noborder\nset boxwidth 50\nplot $z using "
+           "(bin($1)):(1) smooth frequency with boxes lc rgb '#999999' title 'PSF of the beads', $z using "
+           "(bin($2)):(1) smooth frequency with boxes lc rgb '#0072b2' title 'refined PSF'\nunset multiplot\n";
+}
+
+nlohmann::json to_json(const SpotFits& fits) { return {{"p_above_0.01", fits.good_p}, {"deviance", fits.deviance}}; }
+
+void print_in_situ(const RefinedPsf& found, const PsfInSituFlags& flags, const std::string& plot) {
+    if (flags.console.json) {
+        nlohmann::json aberrations = nlohmann::json::array();
+        for (const SampleAberration& one : found.aberrations)
+            aberrations.push_back({{"name", one.name}, {"unit", one.unit}, {"value", one.value}, {"error", one.error}});
+        return print_json({{"output", flags.out},
+                           {"frames", found.frames},
+                           {"spots", found.spots},
+                           {"lone_spots", found.lone},
+                           {"spots_used", found.used},
+                           {"roi_px", found.roi_size},
+                           {"aberrations", aberrations},
+                           {"is_better", found.is_better},
+                           {"added_likelihood", found.added_likelihood},
+                           {"added_likelihood_error", found.added_likelihood_error},
+                           {"unexplained", found.unexplained},
+                           {"refined", to_json(found.refined)},
+                           {"beads", to_json(found.beads)},
+                           {"warnings", found.warnings}});
+    }
+    Summary summary;
+    summary.add("frames", with_commas(found.frames))
+        .add("spots", fmt::format("{}, {} of them lone; {} were used", with_commas(found.spots),
+                                  with_commas(found.lone), with_commas(found.used)))
+        .add("lens",
+             fmt::format("Zernike polynomials describe {:.0f} % of the beads' PSF", 100 * (1 - found.unexplained)));
+    for (const SampleAberration& one : found.aberrations)
+        summary.add(one.name, one.unit == "nm" ? fmt::format("{:.0f} +- {:.0f} nm", one.value, one.error)
+                                               : fmt::format("{:.3f} +- {:.3f} {}", one.value, one.error, one.unit));
+    const auto describe = [](const SpotFits& fits) {
+        return fmt::format("{:.1f} % have p > 0.01; deviance {:.2f} per degree of freedom", 100 * fits.good_p,
+                           fits.deviance);
+    };
+    const std::vector<double> changes = sorted_changes(found);
+    summary.add("good fits", describe(found.refined))
+        .add("  with the beads' PSF", describe(found.beads))
+        .add("z changes by", fmt::format("{:+.0f} to {:+.0f} nm (5 % to 95 % of the left-out spots)",
+                                         quantile(changes, 0.05), quantile(changes, 0.95)))
+        .add("log-likelihood",
+             fmt::format("{:+.2f} +- {:.2f} a left-out spot", found.added_likelihood, found.added_likelihood_error))
+        .add("written", flags.out + (found.is_better ? "" : ", the PSF of the beads"));
+    if (!plot.empty()) summary.add("plot", plot);
+    summary.print();
+}
+
+std::string draw_in_situ(const RefinedPsf& found, const PsfInSituFlags& flags, const StopFlag& stop, Console& console) {
+    if (flags.plot.empty()) return {};
+    std::string failed;
+    try {
+        failed = draw_script(in_situ_script(found), "in_situ", flags.plot, if_exists(flags.overwrite), stop);
+    } catch (const Cancelled&) {
+        failed = "it was stopped";
+    }
+    if (failed.empty()) return flags.plot;
+    console.warn(fmt::format("gnuplot did not draw {}: {}. The PSF itself is complete", flags.plot, failed));
+    return {};
+}
+
+RefinePsfOptions refine_options(const PsfInSituFlags& flags, const MovieInfo& info) {
+    RefinePsfOptions options;
+    options.na = flags.na;
+    options.wavelength_nm = parse_optical_nm(flags.wavelength, "--wavelength", "670nm");
+    options.immersion_index = flags.immersion_index.value_or(options.immersion_index);
+    options.sample_index = flags.sample_index.value_or(0);
+    options.frames = parse_frame_range(flags.frames, info.frames);
+    return options;
+}
+
+int run_in_situ(const PsfInSituFlags& flags) {
+    const StopFlag& stop = stop_on_signals();
+    const std::string ending = lower_extension(flags.out);
+    if (ending != ".h5" && ending != ".hdf5")
+        throw OptionError(fmt::format("--output {}: give a name that ends in .h5, as in -o in_situ.h5", flags.out));
+    if (!flags.plot.empty()) check_plot(flags.plot, "or leave --plot out");
+    std::unique_ptr<Movie> movie = open_movie(flags.movie, flags.choice);
+    if (!flags.camera.region.empty()) movie = crop_movie(std::move(movie), parse_pixel_region(flags.camera.region));
+    const MovieInfo& info = movie->info();
+    const Lens beads = read_lens(flags.psf);
+    CameraSetup setup = flags.camera;
+    if (setup.pixel_size.empty()) setup.pixel_size = fmt::format("{}nm", beads.table->scale().pixel_size_nm);
+    MissingOptions missing;
+    const CameraFacts facts = camera_facts(setup, info, missing);
+    missing.require(info.name, fmt::format("glint calibrate psf-in-situ {} --psf {} --na {:g} --wavelength {} -o {}{}",
+                                           shell_file(flags.movie), shell_file(flags.psf), flags.na, flags.wavelength,
+                                           shell_file(flags.out), as_given(flags.choice) + as_given(flags.camera)));
+    Console console(flags.console);
+    for (const std::string& warning : info.warnings) console.warn(warning);
+    if (const std::string other = pixel_size_contradiction(info, facts.pixel_size_nm); !other.empty())
+        console.warn(other);
+    Paths inputs = facts.files, outputs{flags.out};
+    inputs.insert(inputs.end(), info.files.begin(), info.files.end());
+    inputs.push_back(flags.psf);
+    if (!flags.plot.empty()) outputs.push_back(flags.plot);
+    const IfExists existing = if_exists(flags.overwrite);
+    check_outputs(outputs, existing, inputs);
+    console.notice(fmt::format("{}: {} frames; {}", flags.movie, info.frames, facts.sources));
+    RefinePsfOptions options = refine_options(flags, info);
+    options.pixel_size_nm = facts.pixel_size_nm;
+    options.progress = console.progress("refining", "steps");
+    options.stop = &stop;
+    RefinedPsf found;
+    try {
+        found = refine_psf(*movie, facts.camera, *beads.table, options);
+    } catch (const Cancelled&) {
+        console.end_progress();
+        console.warn("stopped: nothing was written");
+        return exit_interrupted;
+    }
+    console.end_progress();
+    for (const std::string& warning : found.warnings) console.warn(in_flags(warning));
+    Lens lens;
+    lens.table = found.table, lens.usable_min_nm = beads.usable_min_nm, lens.usable_max_nm = beads.usable_max_nm;
+    lens.origin = fmt::format("glint {} calibrate psf-in-situ, {} lone spots of {}; beads: {}", version(), found.used,
+                              flags.movie, beads.origin);
+    write_lens(flags.out, lens, existing);
+    print_in_situ(found, flags, draw_in_situ(found, flags, stop, console));
+    return exit_ok;
+}
+
+}  // namespace
+
+Command add_calibrate_psf_in_situ(CLI::App& group) {
+    const auto flags = std::make_shared<PsfInSituFlags>();
+    CLI::App* app =
+        group.add_subcommand("psf-in-situ", "Corrects a PSF of beads for the sample, by the lone spots of a movie");
+    offer_files(app->add_option("movie", flags->movie, "Movie of single molecules")->required(),
+                offered_movie_endings());
+    offer_files(app->add_option("--psf", flags->psf, "PSF with z measured from beads")->required(),
+                {".h5", ".hdf5", ".mat"});
+    offer_files(app->add_option("-o,--output", flags->out, "PSF to write, .h5")->required(), {".h5", ".hdf5"});
+    app->add_option("--na", flags->na, "Numerical aperture of the objective")->required();
+    app->add_option("--wavelength", flags->wavelength, "Wavelength of the light in vacuum, with unit: 670nm")
+        ->required();
+    app->add_option("--immersion-index", flags->immersion_index,
+                    "Refractive index of the immersion (default: 1.518, oil)");
+    app->add_option("--sample-index", flags->sample_index,
+                    "Refractive index of the sample, above --na, such as 1.33 (default: that of the immersion)");
+    offer_files(app->add_option("--plot", flags->plot, "Also draw how z changes: .png, .svg or .pdf"), plot_endings);
+    app->add_option("--frames", flags->frames, "BEGIN:END, frames to use, from 0, END excluded: 0:1000, 500:");
+    add_movie_flags(*app, flags->choice);
+    add_region_flag(*app, flags->camera.region);
+    add_camera_flags(*app, flags->camera);
+    add_overwrite_flag(*app, flags->overwrite);
+    add_console_flags(*app, flags->console);
+    app->footer(psf_in_situ_footer);
+    return {app, [flags] { return run_in_situ(*flags); }};
+}
+
+}  // namespace glint::cli
