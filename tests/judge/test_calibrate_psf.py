@@ -204,3 +204,30 @@ def test_measured_beads_of_the_challenge_have_their_z(data, folder, glint):
     assert not result["gaussian"]["suffices"] and result["gaussian"]["p_above_0.01"] < 0.1
     inner = [error for error in result["errors"] if abs(error["z_nm"]) < 600]
     assert max(abs(error["z_bias_nm"]) for error in inner) < 10  # in bins of 50 nm, of 15 to 30 fits
+
+
+def test_lone_molecules_of_the_challenge_have_their_z(data, tmp_path, glint):
+    """64 frames with truth, by the beads of the same lens, found and fitted by default."""
+    camera = ["--pixel-size", "100nm", "--offset", 100, "--gain", 15, "--em-gain", 100]
+    glint("calibrate", "psf", data / "beads_astigmatic.tif", "-o", "lens.h5", "--z-step", "10nm", *camera, cwd=tmp_path)
+    frames = data / "challenge_frames_64.tif"
+    glint("localize", frames, "-o", "locs.all.csv", "--psf", "lens.h5", *camera, cwd=tmp_path)
+    lines = [line for line in open(tmp_path / "locs.all.csv") if not line.startswith("#")]
+    table = np.genfromtxt(lines, delimiter=",", names=True, deletechars="")
+    truth = np.genfromtxt(data / "challenge_frames_64_truth.csv", delimiter=",", skip_header=1)
+    rows = []
+    for _, frame, x, y, z, photons in truth[:, :6]:
+        others = truth[truth[:, 1] == frame]
+        is_lone = np.sum(np.hypot(others[:, 2] - x, others[:, 3] - y) < 1500) == 1
+        near = table[table["frame"] == frame - 1]
+        apart = np.hypot(100 * near["x_[px]"] + 50 - x, 100 * near["y_[px]"] + 50 - y)
+        if is_lone and photons > 500 and len(near) and apart.min() < 250:
+            row = near[apart.argmin()]
+            rows.append((row["z_[nm]"] - z, row["lpz_[nm]"], row["p_value"]))
+    error, stated, p_value = np.array(rows).T
+    assert len(rows) >= 34  # of 40; the others are dim, at z of 500 nm and more
+    assert abs(np.median(error)) < 10
+    scaled = error / stated
+    # A standard deviation by the median of 36 values has an error of 0.19.
+    assert abs(1.4826 * np.median(np.abs(scaled - np.median(scaled))) - 1) < 2 * 0.19
+    assert np.sum(p_value > 0.01) >= len(rows) - 3  # 0.4 are expected to fail, and four with a probability of 7e-4
