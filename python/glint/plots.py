@@ -1,7 +1,7 @@
 """Plots for notebooks, by matplotlib: `from glint import plots`. Each function draws into `axes`, or a new figure, and
 returns the axes. `camera()` draws several axes in a new figure.
 
-`glint run` and `glint calibrate camera --plot` draw the same plots by gnuplot.
+`glint run` and `glint calibrate camera --plot` draw the same plots without matplotlib.
 """
 
 # SPDX-License-Identifier: MIT

@@ -15,6 +15,7 @@
 #include "cli/flags/movie_flags.hpp"
 #include "cli/flags/output_flags.hpp"
 #include "cli/flags/table_flags.hpp"
+#include "cli/plotting.hpp"
 #include "cli/process.hpp"
 #include "cli/spelling.hpp"
 #include "data/camera_of_movie.hpp"
@@ -45,7 +46,7 @@ For an EMCCD, give --em-gain unless the metadata of the movies contain it. Witho
 estimated gain is the true gain divided by twice the EM gain.
 
 Writes CAMERA.toml and its maps, CAMERA_maps.hdf5, with the standard error of each map. --plot draws
-the maps, the bad pixels and variance over mean with gnuplot.)";
+the maps, the bad pixels and variance over mean.)";
 
 struct Flags {
     std::vector<std::string> dark, light, ramp;
@@ -98,24 +99,7 @@ void check_flags(const Flags& flags) {
     if (flags.em_gain && !(*flags.em_gain >= 1 && *flags.em_gain <= 1e5))
         throw OptionError(
             fmt::format("--em-gain {}: give the EM gain that the camera's software shows, 1 to 1e5", *flags.em_gain));
-    if (!flags.plot.empty()) check_plot(flags.plot, "leave --plot out, or draw with glint.plots.camera() in Python");
-}
-
-/// Draws the picture of --plot. If that fails, warns: the calibration is valid without a picture.
-void draw(const CameraCalibration& calibration, const Flags& flags, Console& console, CalibrationFiles& files) {
-    std::string failed;
-    try {
-        failed = plot_calibration(calibration, flags.plot, if_exists(flags.overwrite), stop_on_signals());
-    } catch (const Cancelled&) {
-        failed = "it was stopped";
-    }
-    if (failed.empty()) {
-        files.plot = flags.plot;
-        return;
-    }
-    files.warnings.push_back(
-        fmt::format("gnuplot did not draw {}: {}. The calibration itself is complete", flags.plot, failed));
-    console.warn(files.warnings.back());
+    check_plot(flags.plot);
 }
 
 int run(const Flags& flags) {
@@ -156,7 +140,9 @@ int run(const Flags& flags) {
         console.warn(warning);
     }
     write_camera(flags.out, calibration, files.pixel_nm, existing);
-    if (!flags.plot.empty()) draw(calibration, flags, console, files);
+    if (!flags.plot.empty())
+        files.plot = draw_plot(calibration_figure(calibration), flags.plot, existing, "The calibration", console,
+                               &files.warnings);
     print_calibration(calibration, files, flags.console.json);
     return exit_ok;
 }
@@ -179,8 +165,8 @@ Command add_calibrate_camera(CLI::App& group) {
                     ->required(),
                 toml_endings);
     offer_files(
-        app->add_option("--plot", flags->plot, "Also draw the maps and the photon transfer curve: .png, .svg or .pdf"),
-        plot_endings);
+        app->add_option("--plot", flags->plot, "Also draw the maps and the photon transfer curve: .png or .svg"),
+        plots::figure_endings);
     add_pixel_size_flag(*app, flags->pixel_size);
     add_overwrite_flag(*app, flags->overwrite);
     add_console_flags(*app, flags->console);

@@ -1,4 +1,4 @@
-// `glint calibrate camera`, a subcommand of `glint calibrate`: its summary, and the picture that gnuplot draws.
+// `glint calibrate camera`, a subcommand of `glint calibrate`: its summary and its picture.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,8 +8,7 @@
 
 #include "cli/command.hpp"
 #include "glint/camera_calibration.hpp"
-#include "glint/if_exists.hpp"
-#include "glint/progress.hpp"
+#include "plot/figure.hpp"
 
 namespace glint::cli {
 
@@ -25,21 +24,7 @@ struct CalibrationFiles {
 
 void print_calibration(const CameraCalibration& calibration, const CalibrationFiles& files, bool json);
 
-inline const std::vector<std::string> plot_endings{".png", ".svg", ".pdf"};
-
-/// Throws OptionError if the file has another ending, or if gnuplot is not installed. `instead`: what else can draw it.
-void check_plot(const std::filesystem::path& picture, const std::string& instead);
-
-/// Draws a script that begins with script_of_plot(name, ...). Returns why there is no picture; empty if it was drawn.
-/// Throws Cancelled after a stop, and OutputError.
-std::string draw_script(const std::string& script, const std::string& name, const std::filesystem::path& picture,
-                        IfExists if_exists, const StopFlag& stop);
-
-/// Returns gnuplot's commands and the data that they show. Large maps are averaged over squares.
-std::string calibration_script(const CameraCalibration& calibration);
-
-/// Returns why there is no picture; empty if it was drawn. Throws Cancelled after a stop, and OutputError.
-std::string plot_calibration(const CameraCalibration& calibration, const std::filesystem::path& picture,
-                             IfExists if_exists, const StopFlag& stop);
+/// Returns a figure. Large maps are averaged over squares.
+plots::Figure calibration_figure(const CameraCalibration& calibration);
 
 }  // namespace glint::cli

@@ -10,12 +10,12 @@
 #include <map>
 #include <memory>
 
-#include "cli/commands/calibrate_camera.hpp"
 #include "cli/console.hpp"
 #include "cli/flags/choices.hpp"
 #include "cli/flags/movie_flags.hpp"
 #include "cli/flags/output_flags.hpp"
 #include "cli/flags/table_flags.hpp"
+#include "cli/plotting.hpp"
 #include "cli/process.hpp"
 #include "cli/spelling.hpp"
 #include "data/camera_of_movie.hpp"
@@ -66,7 +66,7 @@ void check_flags(const CalibratePsfFlags& flags) {
     if (std::find(lens_endings.begin(), lens_endings.end(), ending) == lens_endings.end())
         throw OptionError(fmt::format("--output {}: give a name that ends in .h5, as in -o lens.h5", flags.out));
     parse_z_step(flags);
-    if (!flags.plot.empty()) check_plot(flags.plot, "or leave --plot out");
+    check_plot(flags.plot);
 }
 
 std::vector<std::unique_ptr<Movie>> open_stacks(const std::vector<std::string>& names, const MovieChoice& choice,
@@ -178,21 +178,6 @@ std::string describe_origin(const PsfCalibration& c, const CalibratePsfFlags& fl
                        flags.descending ? " --descending" : "", flags.z_scale);
 }
 
-/// Draws the picture of --plot. If that fails, warns: the measured PSF is valid without a picture. Returns its name.
-std::string draw(const PsfCalibration& calibration, const CalibratePsfFlags& flags, const StopFlag& stop,
-                 Console& console) {
-    if (flags.plot.empty()) return {};
-    std::string failed;
-    try {
-        failed = draw_script(psf_script(calibration), "lens", flags.plot, if_exists(flags.overwrite), stop);
-    } catch (const Cancelled&) {
-        failed = "it was stopped";
-    }
-    if (failed.empty()) return flags.plot;
-    console.warn(fmt::format("gnuplot did not draw {}: {}. The measured PSF itself is complete", flags.plot, failed));
-    return {};
-}
-
 int run(const CalibratePsfFlags& flags) {
     const StopFlag& stop = stop_on_signals();
     check_flags(flags);
@@ -238,7 +223,10 @@ int run(const CalibratePsfFlags& flags) {
     for (const std::string& warning : calibration.warnings) console.warn(warning);
     if (const std::string note = note_gaussian(calibration); !note.empty()) console.notice(note);
     write_lens(flags.out, to_lens(calibration, describe_origin(calibration, flags)), existing);
-    print_result(calibration, flags, draw(calibration, flags, stop, console));
+    print_result(calibration, flags,
+                 flags.plot.empty() ? ""
+                                    : draw_plot(psf_figure(calibration), flags.plot, if_exists(flags.overwrite),
+                                                "The measured PSF", console));
     return exit_ok;
 }
 
@@ -257,8 +245,8 @@ Command add_calibrate_psf(CLI::App& group) {
     offer_files(app->add_option("beads", flags->beads, "Stacks of beads, one slice per frame")->required(),
                 offered_movie_endings());
     offer_files(app->add_option("-o,--output", flags->out, "Measured PSF to write, .h5")->required(), lens_endings);
-    offer_files(app->add_option("--plot", flags->plot, "Also draw the PSF and its errors: .png, .svg or .pdf"),
-                plot_endings);
+    offer_files(app->add_option("--plot", flags->plot, "Also draw the PSF and its errors: .png or .svg"),
+                plots::figure_endings);
     app->add_option("--z-step", flags->z_step, "Distance between slices, with unit: 10nm")->required();
     app->add_flag("--descending", flags->descending, "z decreases from slice to slice");
     app->add_option("--z-center", flags->z_center, "z of the middle slice, with unit (default: 0nm)");

@@ -6,6 +6,7 @@
 
 #include "cli/command.hpp"
 #include "glint/calibrate_psf.hpp"
+#include "plot/figure.hpp"
 
 namespace glint::cli {
 
@@ -16,7 +17,7 @@ Command add_calibrate_psf_in_situ(CLI::App& group);
 /// Returns a length that may be negative or zero: "-50nm", "0".
 double parse_signed_nm(const std::string& text, const char* what, double pixel_size_nm);
 
-/// Returns gnuplot's commands and data: sections of the PSF, and the errors of the fits that tested it, over z.
-std::string psf_script(const PsfCalibration& calibration);
+/// Returns a figure: sections of the PSF, the errors of the fits that tested it over z, and beads beside the PSF.
+plots::Figure psf_figure(const PsfCalibration& calibration);
 
 }  // namespace glint::cli

@@ -6,13 +6,13 @@
 #include <cmath>
 #include <memory>
 
-#include "cli/commands/calibrate_camera.hpp"
 #include "cli/commands/calibrate_psf.hpp"
 #include "cli/console.hpp"
 #include "cli/flags/choices.hpp"
 #include "cli/flags/movie_flags.hpp"
 #include "cli/flags/output_flags.hpp"
 #include "cli/flags/table_flags.hpp"
+#include "cli/plotting.hpp"
 #include "cli/process.hpp"
 #include "cli/spelling.hpp"
 #include "data/camera_of_movie.hpp"
@@ -23,7 +23,6 @@
 #include "glint/units.hpp"
 #include "glint/version.hpp"
 #include "psf/in_double.hpp"
-#include "workflow/gnuplot.hpp"
 
 namespace glint::cli {
 namespace {
@@ -54,11 +53,11 @@ void check_flags_2d(const CalibratePsf2dFlags& flags) {
     const std::string ending = lower_extension(flags.out);
     if (ending != ".h5" && ending != ".hdf5")
         throw OptionError(fmt::format("--output {}: give a name that ends in .h5, as in -o psf.h5", flags.out));
-    if (!flags.plot.empty()) check_plot(flags.plot, "or leave --plot out");
+    check_plot(flags.plot);
 }
 
 /// The PSF in its window, and its mean over rings beside that of the Gaussian of the same height.
-std::string psf_2d_script(const EstimatedPsf& found) {
+plots::Figure psf_2d_figure(const EstimatedPsf& found) {
     const Psf model = measured_psf(found.table);
     const double pixel_nm = found.table->scale().pixel_size_nm;
     const PsfInDouble psf(model, pixel_nm);
@@ -66,37 +65,35 @@ std::string psf_2d_script(const EstimatedPsf& found) {
     std::vector<double> image(std::size_t(size) * std::size_t(size));
     const double theta[] = {double(half), double(half), 1, 0};
     psf.add_photons(theta, 0, 0, size, size, image.data());
-    std::string pixels = "$image << END\n", rings = "$rings << END\n";
+    const double peak = *std::max_element(image.begin(), image.end()), edge_nm = 0.5 * size * pixel_nm;
+    plots::Panel shape, rings;
+    shape.title = "PSF, power of ten of the share of light a pixel", shape.x.label = "x (nm)", shape.y.label = "y (nm)";
+    shape.has_colors = true, shape.y.is_reversed = true;
+    plots::Heat heat{{}, std::size_t(size), -edge_nm, edge_nm, -edge_nm, edge_nm};
+    heat.low = std::log10(peak) - 4, heat.high = std::log10(peak);
     std::vector<double> sum(std::size_t(2 * half + 1)), count(sum.size());
     for (int y = 0; y < size; ++y)
         for (int x = 0; x < size; ++x) {
             const double value = image[std::size_t(y * size + x)], radius = std::hypot(x - half, y - half);
-            pixels += fmt::format("{:.4g}{}", std::max(value, 1e-9), x + 1 == size ? '\n' : ' ');
+            heat.values.push_back(std::log10(std::max(value, 1e-9)));
             const auto ring = std::size_t(std::lround(2 * radius));
             if (ring < sum.size()) sum[ring] += value, count[ring] += 1;
         }
+    shape.heats.push_back(std::move(heat));
+    rings.title = "Mean over rings", rings.x.label = "Distance (nm)", rings.y.label = "Share of light a pixel";
+    rings.x.low = 0, rings.x.high = edge_nm, rings.y.is_log = true, rings.y.low = peak * 1e-5, rings.y.high = peak * 2;
+    plots::Curve measured{{}, plots::blue, "PSF", 2, false, true};
+    const double sigma_nm = model.detection_sigma_nm();
+    plots::Curve gaussian{{}, plots::vermilion, fmt::format("Gaussian of {:.0f} nm", sigma_nm), 2, true};
     for (std::size_t k = 0; k < sum.size(); ++k)
-        if (count[k] > 0 && sum[k] > 0)
-            rings += fmt::format("{:.4g} {:.4g}\n", 0.5 * double(k) * pixel_nm, sum[k] / count[k]);
-    const double peak = *std::max_element(image.begin(), image.end());
-    const double sigma_nm = model.detection_sigma_nm(), edge_nm = 0.5 * size * pixel_nm;
-    return script_of_plot("psf", 1000, 460) + pixels + "END\n" + rings + "END\n" +
-           fmt::format(
-               "set multiplot layout 1,2\nset palette defined (0 '#000004', 1 '#57106e', 2 '#bc3754', 3 '#f98e09', 4 "
-               "'#fcffa4')\nset size ratio -1\nset title 'PSF, share of light a pixel'\nset logscale cb\nset cbrange "
-               "[{0:.3g}:{1:.3g}]\nset xrange [-{2:.4g}:{2:.4g}]\nset yrange [{2:.4g}:-{2:.4g}]\nset xlabel 'x "
-               "(nm)'\nset ylabel 'y (nm)'\nplot $image matrix using (($1-{3})*{4:.6g}):(($2-{3})*{4:.6g}):3 with "
-               "image notitle\n",
-               peak * 1e-4, peak, edge_nm, half, pixel_nm) +
-           fmt::format(
-               "unset logscale cb\nset size noratio\nset title 'Mean over rings'\nset logscale y\nset format y "
-               "'10^{{%T}}'\nset xrange [0:{0:.4g}]\nset yrange [{1:.3g}:{2:.3g}]\nset xlabel 'distance (nm)'\nset "
-               "ylabel "
-               "'share of light a pixel'\nset grid lc rgb '#dddddd'\nplot $rings using 1:2 with linespoints pt 7 ps "
-               "0.6 "
-               "lw 2 title 'PSF', {3:.4g}*exp(-x*x/(2*{4:.4g}**2)) lw 2 dt 2 title 'Gaussian of {4:.0f} nm'\nunset "
-               "multiplot\n",
-               edge_nm, peak * 1e-5, peak * 2, peak, sigma_nm);
+        if (count[k] > 0 && sum[k] > 0) measured.points.push_back({0.5 * double(k) * pixel_nm, sum[k] / count[k]});
+    for (double r = 0; r < edge_nm; r += 0.01 * edge_nm)
+        gaussian.points.push_back({r, peak * std::exp(-r * r / (2 * sigma_nm * sigma_nm))});
+    rings.curves = {std::move(measured), std::move(gaussian)};
+    plots::Figure figure = plots::figure_of({std::move(shape), std::move(rings)}, 1000, 460);
+    plots::Box& square = figure.panels[0].box;
+    square.width = square.height = std::min(square.width, square.height);
+    return figure;
 }
 
 std::string share_text(const SpotFits& fits) {
@@ -131,20 +128,6 @@ void print_found(const EstimatedPsf& found, const CalibratePsf2dFlags& flags, co
         .add("written", flags.out);
     if (!plot.empty()) summary.add("plot", plot);
     summary.print();
-}
-
-std::string draw_2d(const EstimatedPsf& found, const CalibratePsf2dFlags& flags, const StopFlag& stop,
-                    Console& console) {
-    if (flags.plot.empty()) return {};
-    std::string failed;
-    try {
-        failed = draw_script(psf_2d_script(found), "psf", flags.plot, if_exists(flags.overwrite), stop);
-    } catch (const Cancelled&) {
-        failed = "it was stopped";
-    }
-    if (failed.empty()) return flags.plot;
-    console.warn(fmt::format("gnuplot did not draw {}: {}. The PSF itself is complete", flags.plot, failed));
-    return {};
 }
 
 int run_2d(const CalibratePsf2dFlags& flags) {
@@ -187,7 +170,8 @@ int run_2d(const CalibratePsf2dFlags& flags) {
     lens.table = found.table;
     lens.origin = fmt::format("glint {} calibrate psf-2d, {} lone spots of {}", version(), found.used, flags.movie);
     write_lens(flags.out, lens, existing);
-    print_found(found, flags, draw_2d(found, flags, stop, console));
+    print_found(found, flags,
+                flags.plot.empty() ? "" : draw_plot(psf_2d_figure(found), flags.plot, existing, "The PSF", console));
     return exit_ok;
 }
 
@@ -199,7 +183,7 @@ Command add_calibrate_psf_2d(CLI::App& group) {
     offer_files(app->add_option("movie", flags->movie, "Movie of single molecules")->required(),
                 offered_movie_endings());
     offer_files(app->add_option("-o,--output", flags->out, "Measured PSF to write, .h5")->required(), {".h5", ".hdf5"});
-    offer_files(app->add_option("--plot", flags->plot, "Also draw the PSF: .png, .svg or .pdf"), plot_endings);
+    offer_files(app->add_option("--plot", flags->plot, "Also draw the PSF: .png or .svg"), plots::figure_endings);
     app->add_option("--sigma", flags->sigma,
                     "Approximate PSF width, used to find the spots, with unit (default: from the movie)");
     app->add_option("--frames", flags->frames, "BEGIN:END, frames to use, from 0, END excluded: 0:1000, 500:");

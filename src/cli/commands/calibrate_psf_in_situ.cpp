@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "cli/commands/calibrate_camera.hpp"
 #include "cli/commands/calibrate_psf.hpp"
 #include "cli/console.hpp"
 #include "cli/flags/choices.hpp"
@@ -16,6 +17,7 @@
 #include "cli/flags/output_flags.hpp"
 #include "cli/flags/pupil_flags.hpp"
 #include "cli/flags/table_flags.hpp"
+#include "cli/plotting.hpp"
 #include "cli/process.hpp"
 #include "cli/spelling.hpp"
 #include "data/camera_of_movie.hpp"
@@ -25,7 +27,6 @@
 #include "glint/refine_psf.hpp"
 #include "glint/units.hpp"
 #include "glint/version.hpp"
-#include "workflow/gnuplot.hpp"
 
 namespace glint::cli {
 namespace {
@@ -67,28 +68,38 @@ double quantile(const std::vector<double>& sorted, double part) {
     return sorted.empty() ? 0 : sorted[std::size_t(part * double(sorted.size() - 1))];
 }
 
+/// Counts of values in bins of 50 nm.
+plots::Bars z_histogram(const std::vector<double>& z_nm, const plots::Color& color, const char* name) {
+    constexpr double bin_nm = 50;
+    std::map<double, double> counts;
+    for (const double z : z_nm) ++counts[std::floor(z / bin_nm)];
+    plots::Bars bars{{}, bin_nm, color, name};
+    for (const auto& [bin, count] : counts) bars.tops.push_back({(bin + 0.5) * bin_nm, count});
+    return bars;
+}
+
 /// The change of z over z, and histograms of z by both PSFs.
-std::string in_situ_script(const RefinedPsf& found) {
-    std::string change = "$change << END\n", values = "$z << END\n";
+plots::Figure in_situ_figure(const RefinedPsf& found) {
+    plots::Panel change, both;
+    change.title = "Change of z by the sample", change.x.label = "z by the refined PSF (nm)";
+    change.y.label = "minus z by the PSF of the beads (nm)";
+    both.title = "z of the left-out spots", both.x.label = "z (nm)", both.y.label = "Spots";
+    plots::Dots dots;
+    std::vector<double> before, after;
     for (const RefinedSpot& spot : found.left_out) {
-        change += fmt::format("{:.4g} {:.4g}\n", spot.z_nm, spot.z_nm - spot.beads_z_nm);
-        values += fmt::format("{:.4g} {:.4g}\n", spot.beads_z_nm, spot.z_nm);
+        dots.points.push_back({spot.z_nm, spot.z_nm - spot.beads_z_nm});
+        before.push_back(spot.beads_z_nm), after.push_back(spot.z_nm);
     }
+    change.dots.push_back(std::move(dots));
     // A few spots have another maximum of the likelihood with each PSF: they lie outside.
     const std::vector<double> changes = sorted_changes(found);
     const double low = quantile(changes, 0.03), high = quantile(changes, 0.97), margin = 20 + 0.3 * (high - low);
-    return script_of_plot("psf in situ", 1000, 460) + change + "END\n" + values + "END\n" +
-           fmt::format(
-               "set multiplot layout 1,2\nset grid lc rgb '#dddddd'\nset key outside bottom center "
-               "horizontal\nset title 'Change of z by the sample, left-out spots'\nset xlabel 'z by the "
-               "refined PSF (nm)'\nset ylabel 'minus z by the PSF of the beads (nm)'\nset yrange "
-               "[{:.4g}:{:.4g}]\nplot $change using 1:2 with points pt 7 ps 0.5 lc rgb '#0072b2' title 'lone "
-               "spots'\n",
-               low - margin, high + margin) +
-           "set title 'z of the left-out spots'\nset xlabel 'z (nm)'\nset ylabel 'spots'\nset yrange [0:*]\n"
-           "bin(v)=50*floor(v/50)+25\nset style fill transparent solid 0.5 noborder\nset boxwidth 50\nplot $z using "
-           "(bin($1)):(1) smooth frequency with boxes lc rgb '#999999' title 'PSF of the beads', $z using "
-           "(bin($2)):(1) smooth frequency with boxes lc rgb '#0072b2' title 'refined PSF'\nunset multiplot\n";
+    change.y.low = low - margin, change.y.high = high + margin;
+    both.bars.push_back(z_histogram(before, {190, 190, 190}, "PSF of the beads"));
+    plots::Color refined = plots::blue;
+    refined.opacity = 0.6;
+    both.bars.push_back(z_histogram(after, refined, "refined PSF"));
+    return plots::figure_of({std::move(change), std::move(both)}, 1000, 460);
 }
 
 nlohmann::json to_json(const SpotFits& fits) { return {{"p_above_0.01", fits.good_p}, {"deviance", fits.deviance}}; }
@@ -138,19 +149,6 @@ void print_in_situ(const RefinedPsf& found, const PsfInSituFlags& flags, const s
     summary.print();
 }
 
-std::string draw_in_situ(const RefinedPsf& found, const PsfInSituFlags& flags, const StopFlag& stop, Console& console) {
-    if (flags.plot.empty()) return {};
-    std::string failed;
-    try {
-        failed = draw_script(in_situ_script(found), "in_situ", flags.plot, if_exists(flags.overwrite), stop);
-    } catch (const Cancelled&) {
-        failed = "it was stopped";
-    }
-    if (failed.empty()) return flags.plot;
-    console.warn(fmt::format("gnuplot did not draw {}: {}. The PSF itself is complete", flags.plot, failed));
-    return {};
-}
-
 RefinePsfOptions refine_options(const PsfInSituFlags& flags, const MovieInfo& info) {
     RefinePsfOptions options;
     options.na = flags.na;
@@ -166,7 +164,7 @@ int run_in_situ(const PsfInSituFlags& flags) {
     const std::string ending = lower_extension(flags.out);
     if (ending != ".h5" && ending != ".hdf5")
         throw OptionError(fmt::format("--output {}: give a name that ends in .h5, as in -o in_situ.h5", flags.out));
-    if (!flags.plot.empty()) check_plot(flags.plot, "or leave --plot out");
+    check_plot(flags.plot);
     std::unique_ptr<Movie> movie = open_movie(flags.movie, flags.choice);
     if (!flags.camera.region.empty()) movie = crop_movie(std::move(movie), parse_pixel_region(flags.camera.region));
     const MovieInfo& info = movie->info();
@@ -208,7 +206,9 @@ int run_in_situ(const PsfInSituFlags& flags) {
     lens.origin = fmt::format("glint {} calibrate psf-in-situ, {} lone spots of {}; beads: {}", version(), found.used,
                               flags.movie, beads.origin);
     write_lens(flags.out, lens, existing);
-    print_in_situ(found, flags, draw_in_situ(found, flags, stop, console));
+    print_in_situ(
+        found, flags,
+        flags.plot.empty() ? "" : draw_plot(in_situ_figure(found), flags.plot, existing, "The refined PSF", console));
     return exit_ok;
 }
 
@@ -230,7 +230,7 @@ Command add_calibrate_psf_in_situ(CLI::App& group) {
                     "Refractive index of the immersion (default: 1.518, oil)");
     app->add_option("--sample-index", flags->sample_index,
                     "Refractive index of the sample, above --na, such as 1.33 (default: that of the immersion)");
-    offer_files(app->add_option("--plot", flags->plot, "Also draw how z changes: .png, .svg or .pdf"), plot_endings);
+    offer_files(app->add_option("--plot", flags->plot, "Also draw how z changes: .png or .svg"), plots::figure_endings);
     app->add_option("--frames", flags->frames, "BEGIN:END, frames to use, from 0, END excluded: 0:1000, 500:");
     add_movie_flags(*app, flags->choice);
     add_region_flag(*app, flags->camera.region);

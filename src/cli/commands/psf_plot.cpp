@@ -1,4 +1,4 @@
-// The picture of a measured PSF, drawn by gnuplot: its sections, the errors of the fits that tested it, and sections of
+// The picture of a measured PSF: its sections, the errors of the fits that tested it, and sections of
 // beads beside those of the PSF.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
@@ -11,20 +11,18 @@
 #include "base/micrometres.hpp"
 #include "cli/commands/calibrate_psf.hpp"
 #include "psf/in_double.hpp"
-#include "workflow/gnuplot.hpp"
 
 namespace glint::cli {
 namespace {
 
-/// An image with axes in nanometres.
-struct PlotImage {
-    std::vector<double> values;  ///< row by row
-    std::size_t columns;
-    double x_nm, x_step_nm, y_nm, y_step_nm;  ///< centre of the first pixel, and distances
-
-    double x_end_nm() const { return x_nm + x_step_nm * double(columns - 1); }
-    double y_end_nm() const { return y_nm + y_step_nm * double(values.size() / columns - 1); }
-};
+constexpr std::size_t figure_planes = 5, max_side_rows = 61;  // along z
+constexpr std::size_t max_figure_beads = 6;
+constexpr double residual_range = 5;  // of noise alone, 0.6 pixels of a million lie beyond
+// Layout, px of the picture from its top left corner.
+constexpr double figure_width = 1500, psf_left = 75, psf_top = 45, psf_size = 150, psf_step = 204;
+constexpr double errors_left = 75, errors_top = 325, errors_height = 160, errors_width = 380, errors_step = 490;
+constexpr double beads_left = 175, beads_top = 620, bead_size = 118, bead_step = 132, image_step = 124;
+constexpr double group_step = 440, side_step = 12;
 
 class PsfFigure {
   public:
@@ -34,70 +32,36 @@ class PsfFigure {
         std::stable_sort(beads_.begin(), beads_.end(),
                          [](const PsfBead* a, const PsfBead* b) { return a->misfit > b->misfit; });
         used_ = beads_.size();
-        beads_.resize(std::min(used_, max_beads));
-        height_ = beads_top + bead_step * double(beads_.size()) + 50;
+        beads_.resize(std::min(used_, max_figure_beads));
+        figure_.width = figure_width;
+        figure_.height = beads_top + bead_step * double(beads_.size()) + 50;
     }
 
-    std::string script() {
-        text_ = script_of_plot("lens", int(width), int(height_));
-        text_ += "set multiplot\nunset key\nunset colorbox\nset tics nomirror\n";
+    plots::Figure make() {
         draw_psf();
-        draw_beads();
+        if (!beads_.empty()) draw_beads();
         draw_errors();
-        return text_ + "unset multiplot\n";
+        return std::move(figure_);
     }
 
   private:
-    static constexpr std::size_t planes = 5, max_rows = 61;  // along z
-    static constexpr std::size_t max_beads = 6;
-    static constexpr double residual_range = 5;  // of noise alone, 0.6 pixels of a million lie beyond
-    static constexpr const char* light = "defined (0 '#000004', 1 '#57106e', 2 '#bc3754', 3 '#f98e09', 4 '#fcffa4')";
-    static constexpr const char* diverging =
-        "defined (-2 '#053061', -1 '#4393c3', 0 '#f7f7f7', 1 '#d6604d', 2 '#67001f')";
-    // Layout, px of the picture from its top left corner.
-    static constexpr double width = 1500, psf_left = 75, psf_top = 45, psf_size = 150, psf_step = 204;
-    static constexpr double errors_left = 75, errors_top = 310, errors_height = 170, errors_width = 380,
-                            errors_step = 490;
-    static constexpr double beads_left = 175, beads_top = 620, bead_size = 118, bead_step = 130, image_step = 124,
-                            group_step = 440, scale_left = 1435, scale_width = 12;
-
-    /// Places the next panel, without its labels.
-    void place(double x, double y, double w, double h) {
-        text_ += fmt::format(
-            "set lmargin at screen {:.5f}\nset rmargin at screen {:.5f}\nset tmargin at screen {:.5f}\nset bmargin at "
-            "screen {:.5f}\n",
-            x / width, (x + w) / width, 1 - y / height_, 1 - (y + h) / height_);
+    void place(plots::Panel panel, double left, double top, double edge) {
+        figure_.panels.push_back({std::move(panel), {left, top, edge, edge}});
+    }
+    static plots::Panel image_panel(plots::Heat heat, const std::string& x, const std::string& y) {
+        plots::Panel panel;
+        panel.x.label = x, panel.y.label = y;
+        panel.heats.push_back(std::move(heat));
+        return panel;
     }
 
-    /// Ticks at multiples of 1, 2 or 5 times a power of ten: two to seven, away from the ends of the axis.
-    static std::string ticks(double low, double high) {
-        const double range = std::abs(high - low), inner = 0.08 * range;
-        const double longest = 0.36 * range, power = std::pow(10, std::floor(std::log10(longest)));
-        const double step = longest >= 5 * power ? 5 * power : longest >= 2 * power ? 2 * power : power;
-        return fmt::format("{:g},{:g},{:g}", step * std::ceil((std::min(low, high) + inner) / step), step,
-                           step * std::floor((std::max(low, high) - inner) / step));
-    }
-
-    void draw_image(const PlotImage& image, double low, double high, const char* palette) {
-        const double left = image.x_nm - 0.5 * image.x_step_nm, right = image.x_end_nm() + 0.5 * image.x_step_nm,
-                     first = image.y_nm - 0.5 * image.y_step_nm, last = image.y_end_nm() + 0.5 * image.y_step_nm;
-        text_ += "$image << END\n";
-        for (std::size_t k = 0; k < image.values.size(); ++k)
-            text_ += fmt::format("{:.4g}{}", image.values[k], (k + 1) % image.columns == 0 ? '\n' : ' ');
-        text_ += fmt::format(
-            "END\nset palette {}\nset cbrange [{:.6g}:{:.6g}]\nset xrange [{:.6g}:{:.6g}]\nset yrange "
-            "[{:.6g}:{:.6g}]\nset xtics {}\nset ytics {}\n",
-            palette, low, high, left, right, first, last, ticks(left, right), ticks(first, last));
-        text_ +=
-            fmt::format("plot $image matrix using ({:.6g}+$1*{:.6g}):({:.6g}+$2*{:.6g}):3 with image\nunset label\n",
-                        image.x_nm, image.x_step_nm, image.y_nm, image.y_step_nm);
-    }
-
-    double first_px_nm(int size) const { return -0.5 * (size - 1) * px_nm_; }
-
-    PlotImage xy_image(std::vector<double> values, int size) const {
-        const double first = first_px_nm(size);
-        return {std::move(values), std::size_t(size), first, px_nm_, first, px_nm_};
+    /// An image of rows along y or z, coloured from 0 to the brightest value of itself or of another image.
+    plots::Heat light_of(std::vector<double> values, std::size_t columns, double y_low, double y_high,
+                         const std::vector<double>& scale) const {
+        const double half = 0.5 * double(columns) * px_nm_, brightest = *std::max_element(scale.begin(), scale.end());
+        plots::Heat heat{std::move(values), columns, -half, half, y_low, y_high};
+        heat.low = brightest > 0 ? 0 : brightest - 1, heat.high = brightest;
+        return heat;
     }
 
     /// The PSF at a z, in the pixels of the window around its middle.
@@ -109,174 +73,153 @@ class PsfFigure {
         return image;
     }
 
-    /// Draws photons with the colours of another image, or of the image itself.
-    void draw_light(const PlotImage& image, const PlotImage& scale) {
-        const double brightest = *std::max_element(scale.values.begin(), scale.values.end());
-        draw_image(image, brightest > 0 ? 0 : brightest - 1, brightest, light);
-    }
-    void draw_light(const PlotImage& image) { draw_light(image, image); }
-
     void draw_psf() {
         Psf model;
         model.model = PsfModel::SplineXYZNB, model.table = c_.table;
         const PsfInDouble psf(model, px_nm_);
-        const double depth = c_.z_max_nm - c_.z_min_nm;
-        text_ += "set xlabel 'x (nm)'\nset ylabel 'y (nm)' offset 1\n";
-        for (std::size_t k = 0; k < planes; ++k) {
-            const double z_nm = c_.z_min_nm + depth * double(k) / double(planes - 1);
-            place(psf_left + psf_step * double(k), psf_top, psf_size, psf_size);
-            text_ += fmt::format("set title '{}z = {:.0f} nm'\n", k == 0 ? "PSF, " : "", z_nm);
-            draw_light(xy_image(image_at(psf, z_nm), c_.roi_size));
-            text_ += "set ylabel ''\n";
-        }
-        const double step_nm = depth / double(max_rows - 1);
         const auto size = std::size_t(c_.roi_size);
-        PlotImage xz{{}, size, first_px_nm(c_.roi_size), px_nm_, c_.z_min_nm, step_nm}, yz = xz;
-        for (std::size_t row = 0; row < max_rows; ++row) {
-            const std::vector<double> image = image_at(psf, c_.z_min_nm + step_nm * double(row));
-            for (std::size_t i = 0; i < size; ++i) {
-                xz.values.push_back(image[size / 2 * size + i]);
-                yz.values.push_back(image[i * size + size / 2]);
-            }
+        const double depth = c_.z_max_nm - c_.z_min_nm, half = 0.5 * double(size) * px_nm_;
+        for (std::size_t k = 0; k < figure_planes; ++k) {
+            const double z_nm = c_.z_min_nm + depth * double(k) / double(figure_planes - 1);
+            const std::vector<double> image = image_at(psf, z_nm);
+            plots::Panel panel =
+                image_panel(light_of(image, size, -half, half, image), "x (nm)", k == 0 ? "y (nm)" : "");
+            panel.title = fmt::format("{}z = {:.0f} nm", k == 0 ? "PSF, " : "", z_nm);
+            place(std::move(panel), psf_left + psf_step * double(k), psf_top, psf_size);
         }
-        text_ += "set ylabel 'z (nm)' offset 1\nset title 'PSF, xz'\n";
-        place(psf_left + psf_step * double(planes) + 12, psf_top, psf_size, psf_size);
-        draw_light(xz);
-        text_ += "set ylabel ''\nset xlabel 'y (nm)'\nset title 'PSF, yz'\n";
-        place(psf_left + psf_step * double(planes + 1) + 12, psf_top, psf_size, psf_size);
-        draw_light(yz);
+        const double step_nm = depth / double(max_side_rows - 1);
+        std::vector<double> xz, yz;
+        for (std::size_t row = 0; row < max_side_rows; ++row) {
+            const std::vector<double> image = image_at(psf, c_.z_min_nm + step_nm * double(row));
+            for (std::size_t i = 0; i < size; ++i)
+                xz.push_back(image[size / 2 * size + i]), yz.push_back(image[i * size + size / 2]);
+        }
+        const double low = c_.z_min_nm - 0.5 * step_nm, high = c_.z_max_nm + 0.5 * step_nm;
+        plots::Panel side = image_panel(light_of(xz, size, low, high, xz), "x (nm)", "z (nm)");
+        side.title = "PSF, xz";
+        place(std::move(side), psf_left + psf_step * double(figure_planes) + side_step, psf_top, psf_size);
+        side = image_panel(light_of(yz, size, low, high, yz), "y (nm)", "");
+        side.title = "PSF, yz";
+        place(std::move(side), psf_left + psf_step * double(figure_planes + 1) + side_step, psf_top, psf_size);
     }
 
-    /// One of the three images of a section along z, from the slices nearest to equal steps.
-    PlotImage side_image(const PsfBeadSections& bead, const std::vector<float>& images, std::size_t kind) const {
-        const double low_nm = *std::min_element(bead.z_nm.begin(), bead.z_nm.end());
-        const double high_nm = *std::max_element(bead.z_nm.begin(), bead.z_nm.end());
+    /// Images of a section, and the range of their rows.
+    struct Section {
+        std::vector<double> data, model, residual;
+        double low_nm = 0, high_nm = 0;
+    };
+
+    Section xy_section(const PsfBeadSections& bead) const {
+        const std::size_t pixels = std::size_t(bead.size) * std::size_t(bead.size);
+        const auto image = [&](std::size_t kind) {
+            const auto first = bead.xy.begin() + std::ptrdiff_t(kind * pixels);
+            return std::vector<double>(first, first + std::ptrdiff_t(pixels));
+        };
+        const double half = 0.5 * bead.size * px_nm_;
+        return {image(0), image(1), image(2), -half, half};
+    }
+
+    /// A section along z, from the slices nearest to equal steps.
+    Section side_section(const PsfBeadSections& bead, const std::vector<float>& images) const {
+        const auto [low, high] = std::minmax_element(bead.z_nm.begin(), bead.z_nm.end());
+        const double low_nm = *low, high_nm = *high;
         const auto size = std::size_t(bead.size);
-        const std::size_t rows = std::min(bead.z_nm.size(), max_rows);
+        const std::size_t rows = std::min(bead.z_nm.size(), max_side_rows);
         const double step_nm = std::max(1.0, (high_nm - low_nm) / double(std::max<std::size_t>(rows - 1, 1)));
-        PlotImage image{{}, size, first_px_nm(bead.size), px_nm_, low_nm, step_nm};
+        Section section{{}, {}, {}, low_nm - 0.5 * step_nm, low_nm + step_nm * (double(rows) - 0.5)};
         for (std::size_t row = 0; row < rows; ++row) {
             const auto distance = [&](double z_nm) { return std::abs(z_nm - (low_nm + step_nm * double(row))); };
             const auto nearest = std::min_element(bead.z_nm.begin(), bead.z_nm.end(),
                                                   [&](double a, double b) { return distance(a) < distance(b); });
-            const auto from = images.begin() + std::ptrdiff_t(kind * bead.z_nm.size() * size) +
-                              (nearest - bead.z_nm.begin()) * std::ptrdiff_t(size);
-            image.values.insert(image.values.end(), from, from + std::ptrdiff_t(size));
+            std::vector<double>* const to[] = {&section.data, &section.model, &section.residual};
+            for (std::size_t kind = 0; kind < 3; ++kind) {
+                const auto from = images.begin() + std::ptrdiff_t(kind * bead.z_nm.size() * size) +
+                                  (nearest - bead.z_nm.begin()) * std::ptrdiff_t(size);
+                to[kind]->insert(to[kind]->end(), from, from + std::ptrdiff_t(size));
+            }
         }
-        return image;
+        return section;
     }
 
     /// Data, PSF and residual, from left to right.
-    void draw_section(const std::vector<PlotImage>& images, double x, double y, bool with_scale) {
+    void draw_section(const Section& section, std::size_t columns, const char* x, const char* y, double left,
+                      double top, bool is_first, bool is_last, bool with_colors) {
+        plots::Heat residual = light_of(section.residual, columns, section.low_nm, section.high_nm, {1});
+        residual.low = -residual_range, residual.high = residual_range, residual.palette = plots::Palette::diverging;
+        plots::Heat heats[] = {light_of(section.data, columns, section.low_nm, section.high_nm, section.data),
+                               light_of(section.model, columns, section.low_nm, section.high_nm, section.data),
+                               std::move(residual)};
+        const char* names[] = {"data", "PSF", "residual"};
         for (std::size_t kind = 0; kind < 3; ++kind) {
-            const bool is_residual = kind == 2;
-            place(x + image_step * double(kind), y, bead_size, bead_size);
-            if (kind == 1) text_ += "set format y ''\nset ylabel ''\n";
-            if (is_residual && with_scale)
-                text_ += fmt::format(
-                    "set colorbox vertical user origin screen {:.5f}, screen {:.5f} size screen {:.5f}, screen {:.5f}\n"
-                    "set cbtics 5\n",
-                    scale_left / width, 1 - (y + bead_size) / height_, scale_width / width, bead_size / height_);
-            if (is_residual)
-                draw_image(images[kind], -residual_range, residual_range, diverging);
-            else
-                draw_light(images[kind], images[0]);
+            plots::Panel panel = image_panel(std::move(heats[kind]), is_last ? x : "", kind == 0 ? y : "");
+            if (is_first) panel.title = names[kind];
+            panel.x.has_numbers = is_last, panel.y.has_numbers = kind == 0;
+            panel.has_colors = with_colors && kind == 2;
+            place(std::move(panel), left + image_step * double(kind), top, bead_size);
         }
-        text_ += "unset colorbox\n";
-    }
-
-    void draw_bead(std::size_t rank) {
-        const PsfBead& bead = *beads_[rank];
-        const PsfBeadSections& sections = bead.sections;
-        const double y = beads_top + bead_step * double(rank);
-        const bool is_last = rank + 1 == beads_.size();
-        text_ += fmt::format("set label 100 \"{}x {:.1f} px\\ny {:.1f} px\\nmisfit {:.2f}\" at screen {:.5f},{:.5f}\n",
-                             several_stacks() ? fmt::format("stack {}\\n", bead.file + 1) : "", bead.x_px, bead.y_px,
-                             bead.misfit, 8 / width, 1 - (y + 0.4 * bead_size) / height_);
-        const auto size = std::size_t(sections.size);
-        for (std::size_t group = 0; group < 3; ++group) {
-            std::vector<PlotImage> images;
-            for (std::size_t kind = 0; kind < 3; ++kind) {
-                const auto first = sections.xy.begin() + std::ptrdiff_t(kind * size * size);
-                images.push_back(group == 0 ? xy_image({first, first + std::ptrdiff_t(size * size)}, sections.size)
-                                            : side_image(sections, group == 1 ? sections.xz : sections.yz, kind));
-            }
-            text_ += fmt::format("set format y '%g'\nset ylabel '{} (nm)' offset 1\n", group == 0 ? "y" : "z");
-            text_ += is_last ? fmt::format("set format x '%g'\nset xlabel '{} (nm)'\n", group == 2 ? "y" : "x")
-                             : "set format x ''\nset xlabel ''\n";
-            draw_section(images, beads_left + group_step * double(group), y, rank == 0 && group == 2);
-        }
-    }
-
-    bool several_stacks() const {
-        return std::any_of(beads_.begin(), beads_.end(), [&](const PsfBead* bead) { return bead->file > 0; });
     }
 
     void draw_beads() {
-        text_ += "unset title\n";
-        const char* names[] = {"xy", "xz", "yz"};
-        for (std::size_t group = 0; group < 3; ++group)
-            for (std::size_t kind = 0; kind < 3; ++kind)
-                text_ += fmt::format(
-                    "set label '{}{}' at screen {:.5f},{:.5f} center\n",
-                    kind == 0 ? fmt::format("{} ", names[group]) : "",
-                    kind == 0   ? "data"
-                    : kind == 1 ? "PSF"
-                                : "residual",
-                    (beads_left + group_step * double(group) + image_step * double(kind) + 0.5 * bead_size) / width,
-                    1 - (beads_top - 12) / height_);
-        text_ += fmt::format(
-            "set label '{} of {} beads, largest misfit first; xy at z = {:.0f} nm; residual: data - PSF, in standard "
-            "deviations of the noise' at screen {:.5f},{:.5f}\n",
-            beads_.size(), used_, beads_.front()->sections.xy_z_nm, beads_left / width, 1 - (beads_top - 40) / height_);
-        for (std::size_t rank = 0; rank < beads_.size(); ++rank) draw_bead(rank);
-    }
-
-    void draw_curves(std::size_t panel, const char* title, const char* curves) {
-        place(errors_left + errors_step * double(panel), errors_top, errors_width, errors_height);
-        text_ += fmt::format("set title '{}' offset 0,1\nplot {}\nunset arrow\n", title, curves);
+        figure_.labels.push_back({{beads_left, beads_top - 34},
+                                  fmt::format("{} of {} beads, largest misfit first; xy at z = {:.0f} nm; residual: "
+                                              "data - PSF, in standard deviations of the noise",
+                                              beads_.size(), used_, beads_.front()->sections.xy_z_nm)});
+        const bool several_stacks =
+            std::any_of(beads_.begin(), beads_.end(), [&](const PsfBead* bead) { return bead->file > 0; });
+        for (std::size_t rank = 0; rank < beads_.size(); ++rank) {
+            const PsfBead& bead = *beads_[rank];
+            const PsfBeadSections& sections = bead.sections;
+            const double top = beads_top + bead_step * double(rank);
+            std::vector<std::string> lines{fmt::format("x {:.1f} px", bead.x_px), fmt::format("y {:.1f} px", bead.y_px),
+                                           fmt::format("misfit {:.2f}", bead.misfit)};
+            if (several_stacks) lines.insert(lines.begin(), fmt::format("stack {}", bead.file + 1));
+            for (std::size_t k = 0; k < lines.size(); ++k)
+                figure_.labels.push_back({{8, top + 30 + 20 * double(k)}, lines[k]});
+            const auto size = std::size_t(sections.size);
+            const bool is_first = rank == 0, is_last = rank + 1 == beads_.size();
+            draw_section(xy_section(sections), size, "x (nm)", "y (nm)", beads_left, top, is_first, is_last, false);
+            draw_section(side_section(sections, sections.xz), size, "x (nm)", "z (nm)", beads_left + group_step, top,
+                         is_first, is_last, false);
+            draw_section(side_section(sections, sections.yz), size, "y (nm)", "z (nm)", beads_left + 2 * group_step,
+                         top, is_first, is_last, is_first);
+        }
     }
 
     void draw_errors() {
-        text_ += "$errors << END\n";
-        for (const PsfSliceError& s : c_.slices)
-            text_ += fmt::format("{:.6g} {:.6g} {:.6g} {:.6g} {:.6g} {:.6g} {:.6g}\n", s.z_nm, s.z_bias_nm, s.z_rms_nm,
-                                 s.z_crlb_nm, s.x_bias_nm, s.y_bias_nm, s.good_p);
-        const double first_nm = c_.slices.front().z_nm, last_nm = c_.slices.back().z_nm,
-                     margin_nm = 0.04 * (last_nm - first_nm);
-        text_ += fmt::format(
-            "END\nset xrange [{:.6g}:{:.6g}]\nset yrange [*:*]\nset format '%g'\nset xlabel 'z (nm)'\nset ylabel "
-            "'nm' offset 0\nset xtics {}\nset ytics auto\nset grid lc rgb '#dddddd'\nset key horizontal maxrows 1 "
-            "samplen 2 center bottom at graph 0.5, "
-            "graph 1.0\n",
-            first_nm - margin_nm, last_nm + margin_nm, ticks(first_nm - margin_nm, last_nm + margin_nm));
-        const auto mark_range = [&] {
-            for (const double z_nm : {c_.z_min_nm, c_.z_max_nm})
-                text_ +=
-                    fmt::format("set arrow from {0:.6g}, graph 0 to {0:.6g}, graph 1 nohead lc rgb '#999999'\n", z_nm);
+        const auto curve = [&](double PsfSliceError::*value, const plots::Color& color, const char* name, bool has_dots,
+                               bool is_dashed = false) {
+            plots::Curve made{{}, color, name, 2, is_dashed, has_dots};
+            for (const PsfSliceError& slice : c_.slices) made.points.push_back({slice.z_nm, slice.*value});
+            return made;
         };
-        mark_range();
-        draw_curves(0, "z of test beads",
-                    "$errors using 1:2 with linespoints pt 7 ps 0.5 title 'bias', $errors using 1:3 with lines lw 2 "
-                    "title 'rms error', $errors using 1:4 with lines dt 2 lw 2 title 'CRLB'");
-        mark_range();
-        draw_curves(1, "x and y of test beads",
-                    "$errors using 1:5 with linespoints pt 7 ps 0.5 title 'x bias', $errors using 1:6 with linespoints "
-                    "pt 7 ps 0.5 title 'y bias'");
-        mark_range();
-        text_ += "set yrange [0:1.05]\nset ylabel ''\n";
-        draw_curves(2, "share of fits with p > 0.01", "$errors using 1:7 with linespoints pt 7 ps 0.5 notitle");
+        plots::Panel z, xy, p;
+        z.title = "z of test beads", z.y.label = "nm";
+        z.curves = {curve(&PsfSliceError::z_bias_nm, plots::purple, "bias", true),
+                    curve(&PsfSliceError::z_rms_nm, plots::green, "rms error", false),
+                    curve(&PsfSliceError::z_crlb_nm, plots::blue, "CRLB", false, true)};
+        xy.title = "x and y of test beads", xy.y.label = "nm";
+        xy.curves = {curve(&PsfSliceError::x_bias_nm, plots::purple, "x bias", true),
+                     curve(&PsfSliceError::y_bias_nm, plots::green, "y bias", true)};
+        p.title = "Share of fits with p > 0.01", p.y.low = 0, p.y.high = 1.05;
+        p.curves = {curve(&PsfSliceError::good_p, plots::purple, "", true)};
+        std::size_t k = 0;
+        for (plots::Panel* panel : {&z, &xy, &p}) {
+            panel->x.label = "z (nm)", panel->marks = {c_.z_min_nm, c_.z_max_nm};
+            figure_.panels.push_back(
+                {std::move(*panel),
+                 {errors_left + errors_step * double(k++), errors_top, errors_width, errors_height}});
+        }
     }
 
     const PsfCalibration& c_;
-    double px_nm_, height_ = 0;
-    std::vector<const PsfBead*> beads_;  ///< that are drawn
+    double px_nm_;
+    std::vector<const PsfBead*> beads_;
     std::size_t used_ = 0;
-    std::string text_;
+    plots::Figure figure_;
 };
 
 }  // namespace
 
-std::string psf_script(const PsfCalibration& calibration) { return PsfFigure(calibration).script(); }
+plots::Figure psf_figure(const PsfCalibration& calibration) { return PsfFigure(calibration).make(); }
 
 }  // namespace glint::cli

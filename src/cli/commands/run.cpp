@@ -43,8 +43,7 @@ Writes into results:
                   picture.tif, picture_before.png, figures/, and run.json, the record of the run
 
 If interrupted, run the same command again to continue. To change options, edit results/recipe.toml
-and run the same command again: glint repeats the steps from the first that changed. Plots are drawn
-if gnuplot is installed.)";
+and run the same command again: glint repeats the steps from the first that changed.)";
 
 struct RunFlags {
     std::vector<std::string> movies;

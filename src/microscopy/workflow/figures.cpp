@@ -1,18 +1,17 @@
-// Plots of a run's results. Each plot consists of data, a gnuplot script that users may edit, and pictures.
+// Plots of a run's results, from the tables in figures/.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <optional>
 
-#include "base/arena.hpp"
 #include "glint/error.hpp"
-#include "workflow/gnuplot.hpp"
+#include "plot/write_figure.hpp"
+#include "workflow/number_table.hpp"
 #include "workflow/step.hpp"
 
 namespace glint {
@@ -21,10 +20,12 @@ namespace {
 namespace fs = std::filesystem;
 using Json = RunRecord::Json;
 
-struct Figure {
+constexpr double figure_width = 800, figure_height = 500;
+constexpr const char* drawing = "figures 2";  // of the key: another number draws all figures again
+
+struct RunFigure {
     std::string name;
-    std::string data;  ///< path relative to figures/
-    std::string plot;  ///< gnuplot's commands
+    plots::Panel panel;
 };
 
 std::string with_error(const Json& results, const char* value, const char* error) {
@@ -34,185 +35,116 @@ std::string with_error(const Json& results, const char* value, const char* error
                : fmt::format("{:.3g} nm", results[value].get<double>());
 }
 
-std::string bars(const char* title, const char* x, const char* file) {
-    return fmt::format(
-        "set title '{}'\nset xlabel '{}'\nset ylabel 'Localizations'\nset style fill solid 0.6\nset yrange [0:*]\n"
-        "plot '{}' skip 1 using 1:2 with boxes notitle\n",
-        title, x, file);
+plots::Panel panel_of(std::string title, std::string x, std::string y) {
+    plots::Panel panel;
+    panel.title = std::move(title), panel.x.label = std::move(x), panel.y.label = std::move(y);
+    return panel;
 }
 
-/// Returns commands for curves with bands of one standard error.
-std::string drift_plot(const RunRecord& record) {
-    constexpr int max_points = 2000;
-    const std::int64_t frames = record.results("localize").value("frames", std::int64_t(1));
-    const std::string every = fmt::format("skip 1 every {}", std::max<std::int64_t>(1, frames / max_points));
-    std::string header;
-    std::ifstream in(record.path("figures/drift.csv"));
-    std::getline(in, header);
-    std::string text =
-        "set title 'Drift of the sample, with its standard error'\nset xlabel 'Frame'\nset ylabel 'Drift (nm)'\n"
-        "set key outside right\nset style fill transparent solid 0.3 noborder\nplot ";
-    const char* colors[] = {"#d62728", "#1f77b4", "#2ca02c"};
-    for (int axis = 0, value = 2; axis < (header.find(",z_nm") == header.npos ? 2 : 3); ++axis, value += 2)
-        text += fmt::format(
-            "{0}'drift.csv' {1} using 1:(${2}-${3}):(${2}+${3}) with filledcurves lc rgb '{4}' notitle, "
-            "'' {1} using 1:{2} with lines lc rgb '{4}' title '{5}'",
-            axis ? ", \\\n  " : "", every, value, value + 1, colors[axis], "xyz"[axis]);
-    return text + "\n";
+/// Bars of the second column at the places in the first.
+plots::Bars bars_of(const NumberTable& table, std::string name) {
+    const std::vector<double>&at = table.column(0), &count = table.column(1);
+    plots::Bars bars{{}, at.size() > 1 ? at[1] - at[0] : 1, {120, 178, 218}, std::move(name)};
+    for (std::size_t k = 0; k < at.size(); ++k) bars.tops.push_back({at[k], count[k]});
+    return bars;
 }
 
-std::vector<Figure> all_figures(const RunRecord& record) {
-    const Json measured = record.results("resolution");
-    return {
-        {"drift", "drift.csv", drift_plot(record)},
-        {"photons", "photons.csv", bars("Photons of a localization", "Photons", "photons.csv")},
-        {"precision", "precision.csv",
-         bars("Stated precision (CRLB), along an axis", "Precision (nm)", "precision.csv")},
-        {"counts", "counts.csv",
-         "set title 'Localizations per frame'\nset xlabel 'Frame'\nset ylabel 'Localizations per frame'\nset yrange "
-         "[0:*]\n"
-         "plot 'counts.csv' skip 1 using 1:2 with lines notitle\n"},
-        {"nena", "nena.csv",
-         fmt::format("set title 'Nearest neighbours in the next frame: NeNA {}'\nset xlabel 'Distance (nm)'\nset "
-                     "ylabel 'Pairs'\n"
-                     "set style fill solid 0.4\nset yrange [0:*]\n"
-                     "plot 'nena.csv' skip 1 using 1:2 with boxes title 'pairs', '' skip 1 using 1:3 with lines lw 2 "
-                     "title 'fit'\n",
-                     with_error(measured, "nena_nm", "nena_error_nm"))},
-        {"frc", "frc.csv",
-         fmt::format("set title 'Fourier ring correlation: {}'\nset xlabel 'Spatial frequency (1/nm)'\nset ylabel "
-                     "'Correlation'\n"
-                     "set yrange [-0.2:1.05]\n"
-                     "plot 'frc.csv' skip 1 using 1:2 with points pt 7 ps 0.3 title 'rings', '' skip 1 using 1:3 with "
-                     "lines lw 2 title "
-                     "'smoothed', 1/7.0 with lines dt 2 title '1/7'\n",
-                     with_error(measured, "frc_nm", "frc_error_nm"))},
-    };
+std::vector<plots::Point> points_of(const NumberTable& table, std::size_t column) {
+    std::vector<plots::Point> points;
+    for (std::size_t k = 0; k < table.rows(); ++k) points.push_back({table.column(0)[k], table.column(column)[k]});
+    return points;
 }
 
-/// Returns the script. Its first line contains the hash of all other lines, which reveals later edits.
-std::string script_of(const Figure& figure) {
-    const std::string text = fmt::format(
-        "# Draws {0} in this folder: gnuplot {1}.gp, or gnuplot -e \"format='svg'\" {1}.gp (png, svg, pdf). Edit it as "
-        "you like: glint\n"
-        "# run keeps scripts that were edited, and draws with them.\n{2}"
-        "set datafile separator comma\nset datafile missing 'nan'\nset grid lc rgb '#dddddd'\n{3}",
-        figure.data, figure.name, script_of_plot(figure.name, 800, 500), figure.plot);
-    return fmt::format("# glint run {}\n{}", hash_text(text), text);
+plots::Panel histogram(const NumberTable& table, const char* title, const char* x) {
+    plots::Panel panel = panel_of(title, x, "Localizations");
+    panel.bars.push_back(bars_of(table, ""));
+    return panel;
 }
 
-bool is_own_script(const std::string& script) {
-    const std::size_t end = script.find('\n');
-    return end != script.npos && script.substr(0, end) == "# glint run " + hash_text(script.substr(end + 1));
-}
-
-std::string content_of(const fs::path& file) {
-    std::ifstream in(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-}
-
-/// Returns true if two rows contain numbers: gnuplot reports an error if there is nothing to draw.
-bool has_data(const fs::path& file) {
-    int rows = 0;
-    const std::string text = content_of(file);
-    for (std::size_t line = text.find('\n'); line != text.npos && rows < 2; line = text.find('\n', line + 1)) {
-        const std::size_t comma = text.find(',', line + 1);
-        if (comma == text.npos) break;
-        const char* number = text.c_str() + comma + 1;
-        char* end = nullptr;
-        const double value = std::strtod(number, &end);
-        if (end != number && std::isfinite(value)) ++rows;
-    }
-    return rows == 2;
-}
-
-class Drawing {
-  public:
-    Drawing(const StepContext& context, std::string gnuplot) : context_(context), gnuplot_(std::move(gnuplot)) {}
-
-    void write_script(const Figure& figure) {
-        const std::string script = "figures/" + figure.name + ".gp";
-        const fs::path there = context_.record.path(script);
-        if (const std::string old = content_of(there); old.empty() || is_own_script(old))
-            write_step_text(context_, script, script_of(figure));
-        else
-            context_.notice(fmt::format("{} was edited, and is kept", there.string()));
-        for (const std::string& format : context_.recipe.figures)
-            if (!gnuplot_.empty()) pictures_.push_back({figure.name, format, ""});
-    }
-
-    /// Draws the pictures of all scripts, each in its own process. Runs as many processes in parallel as there are
-    /// threads.
-    void draw(int threads) {
-        std::atomic<bool> has_failed = false;
-        in_arena_of(threads, [&] {
-            tbb::parallel_for(
-                std::size_t(0), pictures_.size(),
-                [&](std::size_t k) {
-                    if (has_failed) return;
-                    Picture& one = pictures_[k];
-                    one.failed = draw_plot(gnuplot_, context_.record.path("figures"), one.name + ".gp", one.file(),
-                                           one.format, context_.stop);
-                    if (!one.failed.empty()) has_failed = true;
-                },
-                tbb::simple_partitioner());
-        });
-        for (const Picture& one : pictures_) {
-            if (one.failed.empty()) continue;
-            failed_ = one.failed;
-            return context_.warn(fmt::format(
-                "{}: gnuplot did not draw {}: {}. The tables are not touched by that; the same command tries "
-                "again, and [figures] formats = [] leaves plots out",
-                context_.name, (context_.record.path("figures") / one.file()).string(), failed_));
+/// Curves with bands of one standard error.
+plots::Panel drift_panel(const NumberTable& table) {
+    constexpr std::size_t max_points = 2000;
+    constexpr plots::Color colors[] = {plots::vermilion, plots::blue, plots::green};
+    plots::Panel panel = panel_of("Drift of the sample, with its standard error", "Frame", "Drift (nm)");
+    const std::size_t every = std::max<std::size_t>(1, table.rows() / max_points);
+    for (std::size_t axis = 0; 2 + 2 * axis < table.columns() && axis < 3; ++axis) {
+        const std::vector<double>&value = table.column(1 + 2 * axis), &error = table.column(2 + 2 * axis);
+        plots::Band band{{}, {}, {}, colors[axis]};
+        plots::Curve curve{{}, colors[axis], std::string(1, "xyz"[axis])};
+        for (std::size_t k = 0; k < table.rows(); k += every) {
+            const double frame = table.column(0)[k];
+            curve.points.push_back({frame, value[k]});
+            band.x.push_back(frame), band.low.push_back(value[k] - error[k]), band.high.push_back(value[k] + error[k]);
         }
+        panel.curves.push_back(std::move(curve)), panel.bands.push_back(std::move(band));
     }
+    return panel;
+}
 
-    /// Removes the script of a figure without data, unless it was edited.
-    void leave_out(const Figure& figure) {
-        const fs::path there = context_.record.path("figures/" + figure.name + ".gp");
-        std::error_code none;
-        if (is_own_script(content_of(there))) fs::remove(there, none);
-    }
+plots::Panel counts_panel(const NumberTable& table) {
+    plots::Panel panel = panel_of("Localizations per frame", "Frame", "Localizations per frame");
+    panel.y.low = 0;
+    panel.curves.push_back({points_of(table, 1), plots::blue, "", 1.5});
+    return panel;
+}
 
-    Json results() const {
-        Json json{{"gnuplot", gnuplot_}};
-        if (!failed_.empty()) json["failed"] = failed_;
-        return json;
-    }
+plots::Panel nena_panel(const NumberTable& table, const Json& measured) {
+    plots::Panel panel =
+        panel_of("Nearest neighbours in the next frame: NeNA " + with_error(measured, "nena_nm", "nena_error_nm"),
+                 "Distance (nm)", "Pairs");
+    panel.bars.push_back(bars_of(table, "pairs"));
+    panel.curves.push_back({points_of(table, 2), plots::vermilion, "fit"});
+    return panel;
+}
 
-  private:
-    struct Picture {
-        std::string name, format, failed;
-        std::string file() const { return fmt::format("{}.{}", name, format); }
+plots::Panel frc_panel(const NumberTable& table, const Json& measured) {
+    plots::Panel panel = panel_of("Fourier ring correlation: " + with_error(measured, "frc_nm", "frc_error_nm"),
+                                  "Spatial frequency (1/nm)", "Correlation");
+    panel.y.low = -0.2, panel.y.high = 1.05;
+    panel.dots.push_back({points_of(table, 1), {150, 190, 220}, "rings", 1.2});
+    panel.curves.push_back({points_of(table, 2), plots::blue, "smoothed"});
+    const double last = table.rows() > 0 ? table.column(0).back() : 1;
+    panel.curves.push_back({{{0, 1 / 7.0}, {last, 1 / 7.0}}, plots::grey, "1/7", 1.5, true});
+    return panel;
+}
+
+/// Returns the figures that have data: two rows of numbers.
+std::vector<RunFigure> all_figures(const RunRecord& record) {
+    const Json measured = record.results("resolution");
+    std::vector<RunFigure> to;
+    const auto add = [&](const char* name, std::size_t columns, const auto& make) {
+        const NumberTable table = NumberTable::read(record.path(fmt::format("figures/{}.csv", name)));
+        if (table.columns() >= columns && table.finite_rows(1) >= 2) to.push_back({name, make(table)});
     };
-
-    const StepContext& context_;
-    std::string gnuplot_, failed_;
-    std::vector<Picture> pictures_;
-};
+    add("drift", 5, drift_panel);
+    add("photons", 2,
+        [](const NumberTable& table) { return histogram(table, "Photons of a localization", "Photons"); });
+    add("precision", 2, [](const NumberTable& table) {
+        return histogram(table, "Stated precision (CRLB), along an axis", "Precision (nm)");
+    });
+    add("counts", 2, counts_panel);
+    add("nena", 3, [&](const NumberTable& table) { return nena_panel(table, measured); });
+    add("frc", 3, [&](const NumberTable& table) { return frc_panel(table, measured); });
+    return to;
+}
 
 }  // namespace
 
-void draw_figures(const StepContext& context, const std::string& keys, int threads) {
-    std::vector<Figure> figures, empty;
-    for (Figure& figure : all_figures(context.record))
-        (has_data(context.record.path("figures/" + figure.data)) ? figures : empty).push_back(std::move(figure));
-    const std::string gnuplot = context.recipe.figures.empty() ? "" : find_gnuplot();
-    std::vector<std::string> pictures;
-    for (const Figure& figure : figures)
+void draw_figures(const StepContext& context, const std::string& keys) {
+    std::vector<RunFigure> figures = all_figures(context.record);
+    std::vector<std::string> files;
+    for (const RunFigure& figure : figures)
         for (const std::string& format : context.recipe.figures)
-            pictures.push_back(fmt::format("figures/{}.{}", figure.name, format));
-    do_step(context, "figures", section_text(context.recipe, "figures") + keys + gnuplot, pictures, [&] {
-        if (gnuplot.empty() && !context.recipe.figures.empty())
-            context.notice(
-                fmt::format("{}: no plots, since gnuplot is not installed (Debian: apt install gnuplot-nox): data and "
-                            "scripts are in {}",
-                            context.name, context.record.path("figures").string()));
-        Drawing drawing(context, gnuplot);
-        for (const Figure& figure : empty) drawing.leave_out(figure);
-        for (const Figure& figure : figures) drawing.write_script(figure);
-        drawing.draw(threads);
-        return drawing.results();
+            files.push_back(fmt::format("figures/{}.{}", figure.name, format));
+    do_step(context, "figures", section_text(context.recipe, "figures") + keys + drawing, files, [&] {
+        for (RunFigure& figure : figures) {
+            const plots::Figure drawn = plots::figure_of({std::move(figure.panel)}, figure_width, figure_height);
+            for (const std::string& format : context.recipe.figures) {
+                if (context.stop.load()) throw Cancelled("stopped while figures were drawn");
+                plots::write_figure(context.record.path(fmt::format("figures/{}.{}", figure.name, format)), drawn);
+            }
+        }
+        return Json::object();
     });
 }
 

@@ -134,8 +134,7 @@ std::vector<RecipeKey> keys_of(Recipe& r) {
          "\"magma\""},
         {"render", "saturate", &r.render.saturate, "Share of the brightest pixels shown white, percent", "", 0, 100},
 
-        {"figures", "formats", &r.figures,
-         "Formats of the plots, drawn if gnuplot is installed: png, svg, pdf; []: only data and scripts"},
+        {"figures", "formats", &r.figures, "Formats of the plots: png, svg; []: only their data"},
     };
 }
 

@@ -101,8 +101,9 @@ void check_section(const SectionReader& reader, std::string_view section, const 
         reader.refuse("emitters", "must be \"auto\" or \"1\"");
     if (section == "figures")
         for (const std::string& format : recipe.figures)
-            if (format != "png" && format != "svg" && format != "pdf")
-                reader.refuse("formats", fmt::format("has \"{}\": there are png, svg and pdf", format));
+            if (format != "png" && format != "svg")
+                reader.refuse("formats", fmt::format("has \"{}\": there are png and svg{}", format,
+                                                     format == "pdf" ? "; print the .svg for a PDF" : ""));
     if (section == "render") {
         const Recipe::Render& render = recipe.render;
         require(reader, "colormap", [&] { render.colormap.empty() ? void() : void(Colormap(render.colormap)); });

@@ -61,7 +61,7 @@ RenderOptions render_options(const Recipe::Render& from, const Localizations& ta
 
 /// Writes statistics of a table before linking: `figures/photons.csv`, `precision.csv`, `counts.csv`; NeNA and FRC.
 std::string measure(const StepContext& context, const StepTable& table);
-/// Writes plots: data, scripts and, with gnuplot, pictures. `keys`: keys of the steps whose data they show.
-void draw_figures(const StepContext& context, const std::string& keys, int threads);
+/// Draws the tables in figures/. `keys`: keys of the steps that wrote them.
+void draw_figures(const StepContext& context, const std::string& keys);
 
 }  // namespace glint

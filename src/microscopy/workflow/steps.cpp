@@ -376,7 +376,7 @@ void run_steps(const RunTask& task, const Recipe& recipe, const RunOptions& opti
     table = link_step(context, table);
     table = filter_step(context, "molecules", recipe.filter_molecules, "5_molecules.hdf5", table);
     render_step(context, first, table, measured);
-    draw_figures(context, corrected.key + measured, options.threads);
+    draw_figures(context, corrected.key + measured);
 }
 
 }  // namespace glint

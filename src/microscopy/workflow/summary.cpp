@@ -17,8 +17,9 @@
 
 #include "glint/error.hpp"
 #include "io/files/atomic_file.hpp"
+#include "plot/write_figure.hpp"
 #include "workflow/csv_text.hpp"
-#include "workflow/gnuplot.hpp"
+#include "workflow/number_table.hpp"
 
 namespace glint {
 namespace {
@@ -84,7 +85,7 @@ std::string mean_text(const std::vector<Json>& movies, const char* column) {
 /// Writes conditions.csv if there are at least two conditions. Returns true if it was written.
 bool write_conditions(const fs::path& folder, const std::map<std::string, std::vector<Json>>& conditions) {
     if (conditions.size() < 2) {  // a file of an earlier recipe is outdated
-        for (const char* name : {"conditions.csv", "conditions.gp"}) {
+        for (const char* name : {"conditions.csv", "conditions.png", "conditions.svg"}) {
             std::error_code failed;
             fs::remove(folder / name, failed);
             if (failed)
@@ -168,35 +169,27 @@ bool write_run_summary(const fs::path& folder, const std::string& recipe) {
     return write_conditions(folder, conditions);
 }
 
-std::string draw_conditions(const fs::path& folder, const std::vector<std::string>& formats, const StopFlag& stop) {
-    std::string script = fmt::format(
-        "# Means of conditions.csv with their standard errors. Draws conditions.png; in other formats: gnuplot -e "
-        "'format=\"svg\"; out=\"conditions.svg\"' conditions.gp\n"
-        "set datafile separator comma\nset datafile missing 'nan'\nset grid lc rgb '#dddddd'\n{}"
-        "set multiplot layout 2,2\nset offsets 0.5, 0.5, 0, 0\nunset key\n",
-        script_of_plot("conditions", 1000, 800));
+void draw_conditions(const fs::path& folder, const std::vector<std::string>& formats) {
+    const NumberTable table = NumberTable::read(folder / "conditions.csv");
+    plots::Figure figure{1000, 800, {}, {}};
     for (const auto& [name, title] : {std::pair("localizations", "Localizations"),
                                       {"precision_nm", "Stated precision (nm)"},
                                       {"nena_nm", "NeNA (nm)"},
                                       {"frc_nm", "FRC (nm)"}}) {
-        const auto column =
-            std::ranges::find_if(columns, [key = std::string_view(name)](const Column& c) { return c.name == key; });
-        const auto at = 3 + 2 * (column - columns);
-        script += fmt::format(
-            "set title '{0}'\nplot 'conditions.csv' skip 1 using 0:{1}:{2}:xticlabels(1) with yerrorbars lw 2 pt 7 lc "
-            "7, "
-            "'' skip 1 using 0:{1} with points pt 7 lc 7\n",
-            title, at, at + 1);
+        const std::vector<double>*mean = table.find(name), *error = table.find(std::string(name) + "_error_of_mean");
+        plots::Panel panel;
+        panel.title = title, panel.x.names = table.first_texts();
+        panel.x.low = -0.5, panel.x.high = double(table.rows()) - 0.5;
+        for (std::size_t k = 0; mean && error && k < table.rows(); ++k) {
+            const double at = double(k), value = (*mean)[k], bar = (*error)[k];
+            panel.curves.push_back({{{at, value - bar}, {at, value + bar}}, plots::blue});
+            panel.dots.push_back({{{at, value}}, plots::blue, "", 4});
+        }
+        const auto place = figure.panels.size();
+        figure.panels.push_back(
+            {std::move(panel), {90 + 500 * double(place % 2), 40 + 395 * double(place / 2), 380, 300}});
     }
-    AtomicFile file(folder / "conditions.gp");
-    file.write(script + "unset multiplot\n");
-    file.commit();
-    const std::string gnuplot = formats.empty() ? "" : find_gnuplot();
-    std::string failed;
-    for (const std::string& format : formats)
-        if (!gnuplot.empty() && failed.empty())
-            failed = draw_plot(gnuplot, folder, "conditions.gp", "conditions." + format, format, stop);
-    return failed;
+    for (const std::string& format : formats) plots::write_figure(folder / ("conditions." + format), figure);
 }
 
 }  // namespace glint

@@ -18,10 +18,8 @@ namespace glint {
 /// that was written. Throws OutputError.
 bool write_run_summary(const std::filesystem::path& folder, const std::string& recipe);
 
-/// Writes conditions.gp, which plots conditions.csv, and draws it in these formats if gnuplot is installed. Returns why
-/// gnuplot failed; empty if it succeeded.
-std::string draw_conditions(const std::filesystem::path& folder, const std::vector<std::string>& formats,
-                            const StopFlag& stop);
+/// Draws conditions.csv as conditions.png and conditions.svg, or those of `formats`. Throws OutputError.
+void draw_conditions(const std::filesystem::path& folder, const std::vector<std::string>& formats);
 
 /// Returns true if the file is such a table, or does not exist.
 bool may_become_summary(const std::filesystem::path& file);
