@@ -81,8 +81,8 @@ plots::Bars z_histogram(const std::vector<double>& z_nm, const plots::Color& col
 /// The change of z over z, and histograms of z by both PSFs.
 plots::Figure in_situ_figure(const RefinedPsf& found) {
     plots::Panel change, both;
-    change.title = "Change of z by the sample", change.x.label = "z by the refined PSF (nm)";
-    change.y.label = "minus z by the PSF of the beads (nm)";
+    change.title = "z by the refined PSF minus z by that of the beads", change.x.label = "z by the refined PSF (nm)";
+    change.y.label = "Change of z (nm)";
     both.title = "z of the left-out spots", both.x.label = "z (nm)", both.y.label = "Spots";
     plots::Dots dots;
     std::vector<double> before, after;

@@ -65,7 +65,7 @@ class Scale {
             for (std::size_t k = 0; k < axis_.names.size(); ++k) ticks.push_back({double(k), axis_.names[k]});
             return ticks;
         }
-        const int wanted = std::max(2, int(std::abs(to_ - from_) / px_a_tick));
+        const int wanted = std::max(3, int(std::abs(to_ - from_) / px_a_tick));
         return axis_.is_log ? log_ticks(low_, high_, wanted) : linear_ticks(low_, high_, wanted);
     }
 
@@ -236,14 +236,17 @@ class PanelDrawing {
     }
     void draw_numbers() {
         const double middle = box_.left + 0.5 * box_.width;
+        double free_from = -1e9;
         for (const Tick& tick : x_.ticks(px_a_tick_x)) {
             const double at = x_.at(tick.value), length = tick.text.empty() ? 0.6 * tick_px : tick_px;
             draw_line({{at, box_.bottom()}, {at, box_.bottom() + length}}, {frame_color, 1, false});
-            if (panel_.x.has_numbers)
-                surface_.text({{at, box_.bottom() + tick_px + text_gap_px + cap_height * font_px},
-                               tick.text,
-                               font_px,
-                               Align::middle});
+            const double half = 0.5 * font_px * text_width(tick.text);
+            if (!panel_.x.has_numbers || tick.text.empty() || at - half < free_from) continue;  // they would overlap
+            surface_.text({{at, box_.bottom() + tick_px + text_gap_px + cap_height * font_px},
+                           tick.text,
+                           font_px,
+                           Align::middle});
+            free_from = at + half + text_gap_px;
         }
         double widest = 0;
         for (const Tick& tick : y_.ticks(px_a_tick_y)) {
