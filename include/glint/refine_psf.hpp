@@ -52,9 +52,10 @@ struct RefinedSpot {
 struct RefinedPsf {
     std::shared_ptr<const PsfTable> table;      ///< with the shape and the scale of the beads' table
     std::vector<SampleAberration> aberrations;  ///< all that were fitted
-    bool is_better = false;       ///< the left-out spots are more likely, by three standard errors; false: `table` is
-                                  ///< that of the beads
-    double added_likelihood = 0;  ///< mean increase of the log-likelihood of a left-out spot
+    /// The left-out spots are more likely, by 2.5 each and by three standard errors, and half of them have p > 0.01.
+    /// False: `table` is that of the beads.
+    bool is_better = false;
+    double added_likelihood = 0;        ///< trimmed mean of the increase of the log-likelihood of a left-out spot
     double added_likelihood_error = 0;  ///< its standard error
     double unexplained = 0;  ///< the part of the beads' PSF that the computed PSF does not describe, sum |difference|
     double z_factor = 1;     ///< z of the stage over z of the table, by the defocus of the beads' PSF
@@ -72,9 +73,10 @@ struct RefinedPsf {
 ///
 /// 1. Optics (focus, Zernike polynomials) are fitted to the beads' table.
 /// 2. Lone spots of the movie are fitted by maximum likelihood. The sample's aberrations are those with the largest
-///    likelihood of all spots together: astigmatism, coma, and either spherical aberration and its growth with z, or,
-///    if sample_index is given, the depth of the plane z = 0, which then determines both.
-/// 3. A fifth of the spots is left out of this. If these do not become more likely, the beads' PSF is returned.
+///    likelihood of all spots together: astigmatism, coma, trefoil, secondary spherical aberration, and either
+///    spherical aberration and its growth with z, or, if sample_index is given, the depth of the plane z = 0, which
+///    then determines both.
+/// 3. A fifth of the spots is left out of this. If these do not become clearly more likely, the beads' PSF is returned.
 ///
 /// z = 0 is in focus: it is not known how far the focus is from the coverslip, except by the depth of step 2.
 ///

@@ -280,8 +280,8 @@ class RefinedPsf:
     psf: Psf  #: a `SplineXYZNB`; that of the beads if `is_better` is false
     aberrations: dict[str, float]  #: what the sample adds: "depth (nm)", "spherical (rad)", "coma_x (rad)", ...
     aberration_errors: dict[str, float]  #: their standard errors
-    is_better: bool  #: whether the left-out spots are more likely, by three standard errors
-    added_likelihood: float  #: mean increase of the log-likelihood of a left-out spot
+    is_better: bool  #: whether the left-out spots are clearly more likely
+    added_likelihood: float  #: trimmed mean of the increase of the log-likelihood of a left-out spot
     added_likelihood_error: float  #: its standard error
     unexplained: float  #: the part of the beads' PSF that Zernike polynomials do not describe
     roi_size: int  #: window of the fits, px

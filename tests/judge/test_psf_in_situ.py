@@ -137,7 +137,7 @@ def test_beads_need_no_correction(folder, glint):
           "--frames", 100, "--photons", "2000:5000", "--z-range", "400nm", *CAMERA, cwd=folder)  # fmt: skip
     run = ["calibrate", "psf-in-situ", "same.tif", "--psf", "lens.h5", "-o", "same.h5", *OPTICS, *CAMERA]
     text = json.loads(glint(*run, "--json", cwd=folder))
-    assert not text["is_better"] and "the PSF of the beads is kept" in "".join(text["warnings"])
+    assert not text["is_better"] and "The PSF of the beads is kept" in "".join(text["warnings"])
     with h5py.File(folder / "same.h5") as same, h5py.File(folder / "lens.h5") as lens:
         assert np.array_equal(same["psf/coefficients"][:], lens["psf/coefficients"][:])
 

@@ -106,6 +106,8 @@ nlohmann::json to_json(const SpotFits& fits) { return {{"p_above_0.01", fits.goo
 
 void print_in_situ(const RefinedPsf& found, const PsfInSituFlags& flags, const std::string& plot) {
     if (flags.console.json) {
+        std::vector<std::string> warnings;
+        for (const std::string& warning : found.warnings) warnings.push_back(in_flags(warning));
         nlohmann::json aberrations = nlohmann::json::array();
         for (const SampleAberration& one : found.aberrations)
             aberrations.push_back({{"name", one.name}, {"unit", one.unit}, {"value", one.value}, {"error", one.error}});
@@ -122,7 +124,8 @@ void print_in_situ(const RefinedPsf& found, const PsfInSituFlags& flags, const s
                            {"unexplained", found.unexplained},
                            {"refined", to_json(found.refined)},
                            {"beads", to_json(found.beads)},
-                           {"warnings", found.warnings}});
+                           {"plot", plot.empty() ? nlohmann::json() : nlohmann::json(plot)},
+                           {"warnings", warnings}});
     }
     Summary summary;
     summary.add("frames", with_commas(found.frames))
@@ -155,8 +158,20 @@ RefinePsfOptions refine_options(const PsfInSituFlags& flags, const MovieInfo& in
     options.wavelength_nm = parse_optical_nm(flags.wavelength, "--wavelength", "670nm");
     options.immersion_index = flags.immersion_index.value_or(options.immersion_index);
     options.sample_index = flags.sample_index.value_or(0);
+    if (flags.sample_index && options.sample_index == 0)
+        throw OptionError("--sample-index 0: a refractive index is 1 to 2, as in --sample-index 1.33");
     options.frames = parse_frame_range(flags.frames, info.frames);
     return options;
+}
+
+/// The other flags, for a command line.
+std::string optics_as_given(const PsfInSituFlags& flags) {
+    std::string text;
+    if (flags.immersion_index) text += fmt::format(" --immersion-index {:g}", *flags.immersion_index);
+    if (flags.sample_index) text += fmt::format(" --sample-index {:g}", *flags.sample_index);
+    if (!flags.frames.empty()) text += " --frames " + shell_file(flags.frames);
+    if (!flags.plot.empty()) text += " --plot " + shell_file(flags.plot);
+    return text + (flags.overwrite ? " --overwrite" : "");
 }
 
 int run_in_situ(const PsfInSituFlags& flags) {
@@ -175,7 +190,8 @@ int run_in_situ(const PsfInSituFlags& flags) {
     const CameraFacts facts = camera_facts(setup, info, missing);
     missing.require(info.name, fmt::format("glint calibrate psf-in-situ {} --psf {} --na {:g} --wavelength {} -o {}{}",
                                            shell_file(flags.movie), shell_file(flags.psf), flags.na, flags.wavelength,
-                                           shell_file(flags.out), as_given(flags.choice) + as_given(flags.camera)));
+                                           shell_file(flags.out),
+                                           optics_as_given(flags) + as_given(flags.choice) + as_given(flags.camera)));
     Console console(flags.console);
     for (const std::string& warning : info.warnings) console.warn(warning);
     if (const std::string other = pixel_size_contradiction(info, facts.pixel_size_nm); !other.empty())

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <tuple>
 #include <utility>
 
 #include "analysis/lens/lens_optics.hpp"
@@ -26,13 +28,17 @@ using lens::LensOptics;
 constexpr std::size_t min_refine_spots = 300, refine_left_out_stride = 5;
 constexpr double max_unexplained = 0.5, doubtful_unexplained = 0.25;
 constexpr double max_z_factor_change = 0.1;
-constexpr int max_refine_steps = 12;
+constexpr int max_refine_steps = 20;
+constexpr std::size_t min_used_spots = 150;
 constexpr int refine_steps_before = 3;        // survey, optics, windows
 constexpr double refine_rejected_part = 0.1;  // of the spots, those with the largest deviance: several molecules
 constexpr double outlier_slopes = 8;          // medians: fits that jumped to another maximum
 constexpr double min_predicted_gain = 0.5;    // of the log-likelihood of all spots
 constexpr double at_bound_nm = 1;
+constexpr int min_refine_window = 9;  // px
 constexpr double errors_better = 3;
+constexpr double min_added_likelihood = 2.5;  // what a spot's own five parameters gain by noise
+constexpr double min_refined_good_p = 0.5;    // else something else than these aberrations decides
 constexpr double doubtful_error_rad = 0.2;
 constexpr std::size_t refine_padding = 4;  // points around the table: the spline's ends are inaccurate
 
@@ -94,7 +100,10 @@ constexpr SampleParameter spherical_parameters[] = {
 constexpr SampleParameter other_aberrations[] = {{"astigmatism", "rad", 0.05, 0.3, &add_noll<6>},
                                                  {"astigmatism_45", "rad", 0.05, 0.3, &add_noll<5>},
                                                  {"coma_x", "rad", 0.05, 0.3, &add_noll<8>},
-                                                 {"coma_y", "rad", 0.05, 0.3, &add_noll<7>}};
+                                                 {"coma_y", "rad", 0.05, 0.3, &add_noll<7>},
+                                                 {"trefoil", "rad", 0.05, 0.3, &add_noll<10>},
+                                                 {"trefoil_30", "rad", 0.05, 0.3, &add_noll<9>},
+                                                 {"secondary_spherical", "rad", 0.05, 0.3, &add_noll<22>}};
 
 std::vector<SampleParameter> sample_parameters(bool index_differs) {
     std::vector<SampleParameter> to;
@@ -157,26 +166,50 @@ class SampleTables {
     std::vector<double> without_;
 };
 
-/// The log-likelihoods of spots with a table.
+/// The fits of spots with a table, and their log-likelihoods.
 struct SpotLikelihoods {
     Fits fits;
-    std::vector<double> values;  ///< twice the log-likelihood ratio would be minus the deviance
+    std::vector<double> values;  ///< log-likelihood ratios: minus half of the deviance
     std::vector<char> is_good;   ///< converged within the range of z
 
-    SpotLikelihoods(const Rois& rois, std::shared_ptr<const PsfTable> table, const StopFlag* stop) {
-        FitOptions options;
-        options.backend = Backend::cpu, options.stop = stop;
-        const PsfTable::Scale scale = table->scale();
-        fits = fit(rois, measured_psf(std::move(table)), scale.pixel_size_nm, options);
-        for (std::size_t k = 0; k < fits.count(); ++k) {
-            const double z_nm = 1e3 * double(fits.theta[4][k]);
-            values.push_back(double(fits.log_likelihood_ratio[k]));
-            is_good.push_back(fits.status[k] == FitStatus::converged && z_nm > scale.z_min_nm + at_bound_nm &&
-                              z_nm < scale.z_max_nm - at_bound_nm);
-        }
-    }
     double z_nm(std::size_t k) const { return 1e3 * double(fits.theta[4][k]); }
 };
+
+/// Where fits start: at the best templates, or at other fits of the same spots; `both`: the better of the two, spot by
+/// spot. A likelihood that is compared at two tables must not depend on which of its maxima a fit finds.
+enum class Starts { templates, near, both };
+
+SpotLikelihoods fit_spots(const Rois& rois, const std::shared_ptr<const PsfTable>& table, const StopFlag* stop,
+                          Starts starts = Starts::templates, const Fits* near = nullptr) {
+    const PsfTable::Scale scale = table->scale();
+    const auto fit_from = [&](const Fits* start) {
+        FitOptions options;
+        options.backend = Backend::cpu, options.stop = stop;
+        for (std::size_t column = 0; start && column < 5; ++column) options.start[column] = start->theta[column];
+        SpotLikelihoods to;
+        to.fits = fit(rois, measured_psf(table), scale.pixel_size_nm, options);
+        for (std::size_t k = 0; k < to.fits.count(); ++k) {
+            const double z_nm = to.z_nm(k);
+            to.values.push_back(double(to.fits.log_likelihood_ratio[k]));
+            to.is_good.push_back(to.fits.status[k] == FitStatus::converged && z_nm > scale.z_min_nm + at_bound_nm &&
+                                 z_nm < scale.z_max_nm - at_bound_nm);
+        }
+        return to;
+    };
+    if (starts == Starts::templates || !near) return fit_from(nullptr);
+    SpotLikelihoods to = fit_from(near);
+    if (starts == Starts::near) return to;
+    const SpotLikelihoods other = fit_from(nullptr);
+    for (std::size_t k = 0; k < to.values.size(); ++k) {
+        const bool is_better = other.is_good[k] && (!to.is_good[k] || other.values[k] > to.values[k]);
+        if (!is_better) continue;
+        to.values[k] = other.values[k], to.is_good[k] = 1;
+        for (std::size_t column = 0; column < 5; ++column) to.fits.theta[column][k] = other.fits.theta[column][k];
+        to.fits.status[k] = other.fits.status[k], to.fits.p_value[k] = other.fits.p_value[k];
+        to.fits.log_likelihood_ratio[k] = other.fits.log_likelihood_ratio[k];
+    }
+    return to;
+}
 
 /// Which spots to use: not the worst.
 std::vector<char> choose_spots(const SpotLikelihoods& spots) {
@@ -197,6 +230,7 @@ struct Slopes {
     /// Minus the second derivatives. The diagonal is measured; the correlations are those of the spots' slopes, which
     /// equal them for a right model.
     lens::DenseMatrix curvature;
+    lens::DenseMatrix scatter;  ///< the sum of the products of the spots' slopes, about their mean
 };
 
 class Likelihood {
@@ -205,15 +239,17 @@ class Likelihood {
                const StopFlag* stop)
         : rois_(rois), tables_(tables), parameters_(parameters), stop_(stop) {}
 
-    SpotLikelihoods fit_at(const std::vector<double>& values) const {
-        return SpotLikelihoods(rois_, tables_.make(parameters_, values), stop_);
+    SpotLikelihoods fit_at(const std::vector<double>& values, Starts starts = Starts::templates,
+                           const SpotLikelihoods* near = nullptr) const {
+        return fit_spots(rois_, tables_.make(parameters_, values), stop_, starts, near ? &near->fits : nullptr);
     }
     /// Returns the gain of `there` over `here`, with the priors.
     double gain(const std::vector<char>& chosen, const SpotLikelihoods& here, const std::vector<double>& here_at,
                 const SpotLikelihoods& there, const std::vector<double>& there_at) const {
         double sum = 0;
+        // A spot that leaves the range of z has a likelihood too, at its end.
         for (std::size_t s = 0; s < chosen.size(); ++s)
-            if (chosen[s] && there.is_good[s]) sum += there.values[s] - here.values[s];
+            if (chosen[s]) sum += there.values[s] - here.values[s];
         for (std::size_t k = 0; k < parameters_.size(); ++k)
             sum -= 0.5 * (there_at[k] * there_at[k] - here_at[k] * here_at[k]) * precision(k);
         return sum;
@@ -221,13 +257,13 @@ class Likelihood {
     Slopes slopes_at(const std::vector<double>& values, const SpotLikelihoods& here,
                      const std::vector<char>& chosen) const {
         const std::size_t n = parameters_.size();
-        Slopes to{std::vector<double>(n), lens::DenseMatrix(n)};
+        Slopes to{std::vector<double>(n), lens::DenseMatrix(n), lens::DenseMatrix(n)};
         std::vector<std::vector<double>> slopes;
         std::vector<double> diagonal;
         for (std::size_t k = 0; k < n; ++k) {
             std::vector<double> above = values, below = values;
             above[k] += parameters_[k].step, below[k] -= parameters_[k].step;
-            const SpotLikelihoods up = fit_at(above), down = fit_at(below);
+            const SpotLikelihoods up = fit_at(above, Starts::near, &here), down = fit_at(below, Starts::near, &here);
             std::vector<double>& slope = slopes.emplace_back(here.values.size());
             std::vector<double> sizes, bends(here.values.size());
             for (std::size_t s = 0; s < slope.size(); ++s) {
@@ -254,6 +290,7 @@ class Likelihood {
                     product += slopes[k][s] * slopes[l][s], sum_k += slopes[k][s], sum_l += slopes[l][s];
                 to.curvature.at(k, l) = product - sum_k * sum_l / count;
             }
+        to.scatter = to.curvature;
         std::vector<double> scale(n);
         for (std::size_t k = 0; k < n; ++k) {
             const double variance = to.curvature.at(k, k);
@@ -276,23 +313,43 @@ class Likelihood {
     const StopFlag* stop_;
 };
 
-/// The aberrations, their information, and what was used.
+/// The aberrations, their errors, and what was used.
 struct Ascent {
-    std::vector<double> values;
-    lens::DenseMatrix information;
+    std::vector<double> values, errors;
     std::int64_t used = 0;
+    bool has_converged = false;
 };
+
+/// The errors of a maximum: the square roots of the diagonal of C^-1 S C^-1, of the curvature C and the scatter S of
+/// the slopes (White, Econometrica 50, 1 (1982)), which hold for a model that is not quite right, too.
+std::vector<double> errors_of(const Slopes& slopes) {
+    const std::size_t n = slopes.gradient.size();
+    std::vector<double> errors;
+    for (std::size_t k = 0; k < n; ++k) {
+        std::vector<double> unit(n);
+        unit[k] = 1;
+        const std::vector<double> column = solve_dense(slopes.curvature, unit);
+        double variance = 0;
+        for (std::size_t a = 0; a < column.size(); ++a)
+            for (std::size_t b = 0; b < column.size(); ++b) variance += column[a] * slopes.scatter.at(a, b) * column[b];
+        // Where the prior decides, the scatter of the slopes is smaller than the uncertainty.
+        errors.push_back(column.empty() ? std::numeric_limits<double>::infinity()
+                                        : std::sqrt(std::max(variance, column[k])));
+    }
+    return errors;
+}
 
 /// Damped Newton steps.
 Ascent climb(const Likelihood& likelihood, std::size_t n, const std::function<void()>& next_step) {
-    Ascent to{std::vector<double>(n), lens::DenseMatrix(n), 0};
+    Ascent to{std::vector<double>(n), std::vector<double>(n)};
     SpotLikelihoods here = likelihood.fit_at(to.values);
     double damping = 1e-2;
     for (int step = 0; step < max_refine_steps; ++step) {
         next_step();
         const std::vector<char> chosen = choose_spots(here);
         const Slopes slopes = likelihood.slopes_at(to.values, here, chosen);
-        to.information = slopes.curvature, to.used = std::count(chosen.begin(), chosen.end(), 1);
+        to.errors = errors_of(slopes), to.used = std::count(chosen.begin(), chosen.end(), 1);
+        if (std::size_t(to.used) < min_used_spots) return to;
         bool is_done = true;
         for (; damping < 1e4; damping *= 8) {
             lens::DenseMatrix damped = slopes.curvature;
@@ -303,8 +360,9 @@ Ascent climb(const Likelihood& likelihood, std::size_t n, const std::function<vo
             std::vector<double> tried = to.values;
             for (std::size_t k = 0; k < n; ++k)
                 tried[k] += change[k], predicted += 0.5 * change[k] * slopes.gradient[k];
-            if (predicted < min_predicted_gain) break;
-            SpotLikelihoods there = likelihood.fit_at(tried);
+            to.has_converged = predicted < min_predicted_gain;
+            if (to.has_converged) break;
+            SpotLikelihoods there = likelihood.fit_at(tried, Starts::both, &here);
             if (!(likelihood.gain(chosen, here, to.values, there, tried) > 0)) continue;
             to.values = std::move(tried), here = std::move(there), damping /= 10, is_done = false;
             break;
@@ -325,19 +383,33 @@ SpotFits judge_spots(const SpotLikelihoods& spots, int size) {
     return {count > 0 ? to.deviance / count : 0, to.good_p / double(std::max<std::size_t>(spots.values.size(), 1))};
 }
 
-void add_left_out(const SpotLikelihoods& beads, const SpotLikelihoods& refined, RefinedPsf& to) {
-    double sum = 0, squares = 0, count = 0;
-    for (std::size_t k = 0; k < beads.values.size(); ++k) {
-        if (!beads.is_good[k] || !refined.is_good[k]) continue;
-        const double gain = refined.values[k] - beads.values[k];
-        sum += gain, squares += gain * gain, ++count;
-        to.left_out.push_back({beads.z_nm(k), refined.z_nm(k)});
+/// The mean without the largest and the smallest twentieth, and its standard error (Tukey & McLaughlin, Sankhya A 25,
+/// 331 (1963)). A few spots have several maxima of the likelihood, far apart.
+std::pair<double, double> trimmed_mean(std::vector<double> values) {
+    const std::size_t n = values.size(), cut = n / 20;
+    if (n < 10) return {0, std::numeric_limits<double>::infinity()};
+    std::sort(values.begin(), values.end());
+    double sum = 0, winsorized = 0, squares = 0;
+    for (std::size_t k = 0; k < n; ++k) {
+        const double value = values[std::clamp(k, cut, n - 1 - cut)];
+        if (k >= cut && k < n - cut) sum += value;
+        winsorized += value, squares += value * value;
     }
-    if (count < 2) return;
-    to.added_likelihood = sum / count;
-    to.added_likelihood_error =
-        std::sqrt(std::max(squares / count - to.added_likelihood * to.added_likelihood, 0.0) / (count - 1));
-    to.is_better = to.added_likelihood > errors_better * to.added_likelihood_error;
+    const double kept = double(n - 2 * cut), variance = (squares - winsorized * winsorized / double(n)) / double(n - 1);
+    return {sum / kept, std::sqrt(std::max(variance, 0.0) * double(n)) / kept};
+}
+
+void add_left_out(const SpotLikelihoods& beads, const SpotLikelihoods& refined, RefinedPsf& to) {
+    std::vector<double> gains;
+    for (std::size_t k = 0; k < beads.values.size(); ++k) {
+        const bool has_converged =
+            beads.fits.status[k] == FitStatus::converged && refined.fits.status[k] == FitStatus::converged;
+        if (has_converged) gains.push_back(refined.values[k] - beads.values[k]);
+        if (beads.is_good[k] && refined.is_good[k]) to.left_out.push_back({beads.z_nm(k), refined.z_nm(k)});
+    }
+    std::tie(to.added_likelihood, to.added_likelihood_error) = trimmed_mean(std::move(gains));
+    to.is_better = to.added_likelihood > errors_better * to.added_likelihood_error &&
+                   to.added_likelihood > min_added_likelihood && to.refined.good_p > min_refined_good_p;
 }
 
 void add_refine_warnings(const std::string& movie, const RefinePsfOptions& options, RefinedPsf& to) {
@@ -351,11 +423,26 @@ void add_refine_warnings(const std::string& movie, const RefinePsfOptions& optio
             "the beads' PSF changes with z as if its z were {:.2f} times the stage's: check the step of the stack, "
             "`na` and `immersion_index`; or z was scaled for an index mismatch already",
             1 / to.z_factor));
+    for (const SampleAberration& one : to.aberrations)
+        if (one.name == "depth" && one.value < -3 * one.error)
+            to.warnings.push_back(fmt::format(
+                "{}: the depth is {:.0f} +- {:.0f} nm, below the coverslip: z of the beads may be upside down, or "
+                "`sample_index` or `na` wrong",
+                movie, one.value, one.error));
     if (!to.is_better) {
-        to.warnings.push_back(fmt::format(
-            "{}: its lone spots do not show that the sample changes the PSF (log-likelihood of a left-out spot {:+.2f} "
-            "+- {:.2f}): the PSF of the beads is kept",
-            movie, to.added_likelihood, to.added_likelihood_error));
+        const std::string gain = fmt::format("the log-likelihood of a left-out spot changes by {:+.2f} +- {:.2f}",
+                                             to.added_likelihood, to.added_likelihood_error);
+        const std::string why =
+            to.added_likelihood < min_added_likelihood ||
+                    to.added_likelihood < errors_better * to.added_likelihood_error
+                ? fmt::format("its lone spots do not become clearly more likely: {}", gain)
+                : fmt::format(
+                      "only {:.0f} % of its lone spots have p > 0.01 with the corrected PSF, so that these "
+                      "aberrations are not what is wrong. The background may be uneven, spots may be several "
+                      "molecules, the camera's values, `wavelength` or `na` wrong, or other aberrations large",
+                      100 * to.refined.good_p);
+        to.warnings.push_back(fmt::format("{}: {}. The PSF of the beads is kept{}", movie, why,
+                                          options.sample_index != 0 ? ", and z with it is that of the stage" : ""));
         return;
     }
     for (const SampleAberration& one : to.aberrations) {
@@ -365,18 +452,12 @@ void add_refine_warnings(const std::string& movie, const RefinePsfOptions& optio
                 "{}: {} is {:.3g} +- {:.2g} {}, which is hardly known: use more lone spots, over a larger range of z",
                 movie, one.name, one.value, one.error, one.unit));
     }
-    if (options.sample_index != 0)
-        for (const SampleAberration& one : to.aberrations)
-            if (one.name == "depth" && one.value < -3 * one.error)
-                to.warnings.push_back(fmt::format(
-                    "{}: the depth is {:.0f} +- {:.0f} nm, below the coverslip: z of the beads may be upside down, or "
-                    "`sample_index` or `na` wrong",
-                    movie, one.value, one.error));
     constexpr double good_share = 0.9;
     if (to.refined.good_p < good_share - 0.05)
         to.warnings.push_back(fmt::format(
             "{}: {:.0f} % of the left-out spots have p > 0.01 with the refined PSF ({:.0f} % with the beads'); 99 % "
-            "are expected: the background may be uneven, spots may be several molecules, or the camera's values wrong",
+            "are expected. The sample may have other aberrations, `wavelength` or `na` may be wrong, the background "
+            "uneven, spots several molecules, or the camera's values wrong",
             movie, 100 * to.refined.good_p, 100 * to.beads.good_p));
 }
 
@@ -434,6 +515,11 @@ RefinedPsf refine_psf(Movie& movie, const Camera& camera, const PsfTable& beads,
             "pixel), and at least {} are needed to refine the PSF. Use more frames, or a longer or sparser movie",
             info.name, windows.rois.count(), windows.spots, windows.frames, windows.rois.size, min_refine_spots));
     to.roi_size = choose_refine_window(windows.rois, beads);
+    if (to.roi_size < min_refine_window)
+        throw InputError(
+            fmt::format("the PSF covers a window of {} px, and at least {} are needed to refine it: measure "
+                        "it from beads in a larger window",
+                        to.roi_size, min_refine_window));
     lens::crop_rois(windows.rois, to.roi_size);
     Rois left_out = windows.rois;
     lens::keep_rois(left_out, [](std::size_t k) { return k % refine_left_out_stride == 0; });
@@ -444,17 +530,27 @@ RefinedPsf refine_psf(Movie& movie, const Camera& camera, const PsfTable& beads,
     const Ascent ascent = climb({windows.rois, tables, parameters, options.stop}, parameters.size(),
                                 [&] { poll(std::max(steps, std::int64_t(2)) + 1); });
     to.used = ascent.used;
+    if (std::size_t(to.used) < min_used_spots)
+        throw InputError(
+            fmt::format("{}: fits of {} of {} lone spots end within the range of z, and at least {} are needed: use "
+                        "more frames, or "
+                        "a PSF of the beads with a larger range of z",
+                        info.name, to.used, windows.rois.count(), min_used_spots));
+    if (!ascent.has_converged)
+        to.warnings.push_back(fmt::format(
+            "{}: the aberrations did not converge in {} steps, so that their errors are larger than stated: use more "
+            "lone spots",
+            info.name, max_refine_steps));
     for (std::size_t k = 0; k < parameters.size(); ++k) {
-        std::vector<double> unit(parameters.size());
-        unit[k] = 1;
-        const std::vector<double> column = solve_dense(ascent.information, unit);
         to.aberrations.push_back({parameters[k].name, parameters[k].unit, ascent.values[k],
-                                  column.empty() ? parameters[k].prior : std::sqrt(column[k])});
+                                  std::min(ascent.errors[k], parameters[k].prior)});
     }
     poll(refine_steps_before + max_refine_steps);
     const auto bead_table = std::make_shared<const PsfTable>(beads);
     to.table = tables.make(parameters, ascent.values);
-    const SpotLikelihoods by_beads(left_out, bead_table, options.stop), refined(left_out, to.table, options.stop);
+    const SpotLikelihoods first = fit_spots(left_out, bead_table, options.stop);
+    const SpotLikelihoods refined = fit_spots(left_out, to.table, options.stop, Starts::both, &first.fits);
+    const SpotLikelihoods by_beads = fit_spots(left_out, bead_table, options.stop, Starts::both, &refined.fits);
     to.beads = judge_spots(by_beads, to.roi_size), to.refined = judge_spots(refined, to.roi_size);
     add_left_out(by_beads, refined, to);
     if (!to.is_better) to.table = bead_table;

@@ -128,7 +128,7 @@ TEST(RefinePsf, keeps_the_psf_that_is_right) {
     EXPECT_FALSE(found.is_better);
     EXPECT_EQ(found.table->hash(), beads->hash());
     ASSERT_EQ(found.warnings.size(), 1u);
-    EXPECT_NE(found.warnings[0].find("the PSF of the beads is kept"), std::string::npos);
+    EXPECT_NE(found.warnings[0].find("The PSF of the beads is kept"), std::string::npos);
 }
 
 TEST(RefinePsf, refuses_what_it_cannot_refine) {
