@@ -61,6 +61,7 @@ JointPixels pixels_without_missing(const Rois& rois, std::size_t window) {
         return part.empty() ? nullptr : part.data();
     };
     JointPixels pixels({0, 0, rois.size, rois.size});
+    pixels.place_x_px += rois.x_corner[window], pixels.place_y_px += rois.y_corner[window];
     pixels.add({rois.size, of(rois.pixels), of(rois.variance), of(rois.additive), of(rois.qe), rois.variance_scalar,
                 rois.qe_scalar, rois.excess_noise});
     return pixels;
