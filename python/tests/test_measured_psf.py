@@ -1,5 +1,6 @@
 """Measured PSFs: their files, small windows, and molecules beyond their range of z."""
 
+import pickle
 from math import erf
 
 import glint
@@ -131,3 +132,90 @@ def test_calibration_shows_beads_beside_the_psf():
     # Spots that are Gaussians: the measured PSF of half of the beads contains more noise.
     assert found.gaussian["suffices"] and found.gaussian["added_deviance"] < 0
     assert found.gaussian["z_rms_nm"] < 1.1 * found.z_rms_nm
+
+
+FIELD = (-0.5, -0.5, 40.0)
+
+
+def field_table():
+    """Two rows of three cells, each wider than the last."""
+    y, x = np.meshgrid(np.arange(25) - 12.0, np.arange(25) - 12.0, indexing="ij")
+    cells = []
+    for width in (1.1, 1.2, 1.3, 1.4, 1.5, 1.6):
+        z = (np.arange(12) / 11 - 0.5)[:, None, None]
+        wide, high = width * (1 + 0.5 * z), width * (1 - 0.5 * z)
+        cells.append(np.exp(-(x**2) / (2 * wide**2) - y**2 / (2 * high**2)) / (2 * np.pi * wide * high))
+    return np.float32(cells).reshape(2, 3, 12, 25, 25)
+
+
+def field_psf(**changes):
+    values = dict(pixel_size_nm=PIXEL_NM, z_min_nm=-Z_NM, z_max_nm=Z_NM, field=FIELD) | changes
+    return glint.SplineXYZNB(field_table(), **values)
+
+
+def test_psf_over_the_field_is_read_and_pickled(tmp_path):
+    scale = dict(version="2.0", field_left_px=FIELD[0], field_top_px=FIELD[1], field_cell_px=FIELD[2])
+    psf = glint.MeasuredPsf(write(tmp_path / "lens.h5", field_table(), **scale))
+    assert psf.field == FIELD
+    assert psf.table.shape == (2, 3, 12, 25, 25)
+    assert psf == field_psf() == pickle.loads(pickle.dumps(psf))
+    assert psf != field_psf(field=(0, -0.5, 40))
+    for change, words in (
+        ({"field_cell_px": 0.0}, "edge of 0 px"),
+        ({"field_left_px": np.nan}, "field_left_px"),
+        ({"version": "3.0"}, "version 3.0 .* up to 2.x"),
+    ):
+        write(tmp_path / "odd.h5", field_table(), **scale | change)
+        with pytest.raises(glint.InputError, match=f"odd.h5: .*{words}"):
+            glint.MeasuredPsf(tmp_path / "odd.h5")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"field": (0, 0)}, r"field=\(0, 0\): give \(left_px, top_px, cell_px\)"),
+        ({"field": (0, 0, -4)}, "edge of -4 px"),
+        ({"field": (np.nan, 0, 40)}, "field"),
+        ({"field": None}, r"field=\(left_px, top_px, cell_px\)"),
+    ],
+)
+def test_implausible_fields_are_refused(changes, words):
+    with pytest.raises(glint.OptionError, match=words):
+        field_psf(**changes)
+
+
+def test_rois_are_fitted_with_the_psf_of_their_place():
+    psf = field_psf()
+    rois, truth = glint.simulate_rois(300, psf, CAMERA, size=15, photons=(4000, 4000), z_range_nm=200, seed=1)
+    corners = truth.corners
+    fits = glint.fit(rois, psf, CAMERA, corners=corners)
+    cells = np.clip((corners + 7 + 0.5) // 40, 0, (2, 1)).astype(int)
+    for row in range(2):
+        for column in range(3):
+            here = (cells[:, 0] == column) & (cells[:, 1] == row)
+            one = glint.SplineXYZNB(psf.table[row, column], pixel_size_nm=PIXEL_NM, z_min_nm=-Z_NM, z_max_nm=Z_NM)
+            alone = glint.fit(rois[here], one, CAMERA)
+            # Fits end after a step of less than 0.01 errors, from starts that may differ.
+            assert np.all(abs(fits.photons[here] - alone.photons) < 0.02 * alone.photons_unc)
+            assert np.all(abs(fits.z_nm[here] - alone.z_nm) < 0.02 * alone.z_unc_nm)
+    middle = glint.SplineXYZNB(psf.table[0, 2], pixel_size_nm=PIXEL_NM, z_min_nm=-Z_NM, z_max_nm=Z_NM)
+    others = glint.fit(rois, middle, CAMERA)
+    assert np.mean(abs(fits.photons - others.photons) > fits.photons_unc) > 0.3
+    with pytest.raises(glint.OptionError, match="0 and 0 corners for 300 ROIs: .* changes over the field"):
+        glint.fit(rois, psf, CAMERA)
+
+
+def test_regions_keep_their_place_in_the_field(tmp_path):
+    psf = field_psf()
+    sizes = dict(structure="random", frames=30, width=128, height=80, spots_per_frame=4, on_frames=1)
+    simulated = glint.simulate(psf, CAMERA, photons=(3000, 3000), z_range_nm=200, seed=4, **sizes)
+    whole = glint.localize(simulated.movie, psf, CAMERA)
+    part = glint.localize(simulated.movie, psf, CAMERA, region=(64, 0, 64, 80))
+    # Molecules near the border of the region, or in another group there, differ.
+    matched = 0
+    for frame, x, y, z in zip(part.frame, part.x_px, part.y_px, part.z_nm):
+        same = (whole.frame == frame) & (abs(whole.x_px - x) < 0.01) & (abs(whole.y_px - y) < 0.01)
+        matched += np.count_nonzero(same & (abs(whole.z_nm - z) < 1))
+    assert matched > 0.8 * len(part) > 20
+    with pytest.warns(UserWarning, match=r"of \d+ localizations lie outside of the field"):
+        glint.localize(simulated.movie, field_psf(field=(-300.5, -0.5, 40)), CAMERA)

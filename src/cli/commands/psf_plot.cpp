@@ -116,16 +116,27 @@ class PsfFigure {
     }
     void draw_light(const PlotImage& image) { draw_light(image, image); }
 
+    /// For titles: which PSF of a field is drawn.
+    const char* describe_psf() const { return c_.table->field().cells() == 1 ? "PSF, " : "middle PSF, "; }
+    /// What was found about the field, for the title of the last panel.
+    std::string describe_gain() const {
+        if (!c_.field) return "";
+        if (c_.field->degree == 0) return "; one PSF for the field";
+        const PsfField& field = c_.table->field();
+        return fmt::format("; {} x {} PSFs (with one: {:.0f} %)", field.cells_x, field.cells_y,
+                           100 * c_.field->good_p_of_one);
+    }
+
     void draw_psf() {
         Psf model;
-        model.model = PsfModel::SplineXYZNB, model.table = c_.table;
+        model.model = PsfModel::SplineXYZNB, model.table = c_.table->one_cell(c_.table->middle_cell());
         const PsfInDouble psf(model, px_nm_);
         const double depth = c_.z_max_nm - c_.z_min_nm;
         text_ += "set xlabel 'x (nm)'\nset ylabel 'y (nm)' offset 1\n";
         for (std::size_t k = 0; k < planes; ++k) {
             const double z_nm = c_.z_min_nm + depth * double(k) / double(planes - 1);
             place(psf_left + psf_step * double(k), psf_top, psf_size, psf_size);
-            text_ += fmt::format("set title '{}z = {:.0f} nm'\n", k == 0 ? "PSF, " : "", z_nm);
+            text_ += fmt::format("set title '{}z = {:.0f} nm'\n", k == 0 ? describe_psf() : "", z_nm);
             draw_light(xy_image(image_at(psf, z_nm), c_.roi_size));
             text_ += "set ylabel ''\n";
         }
@@ -232,7 +243,7 @@ class PsfFigure {
         for (std::size_t rank = 0; rank < beads_.size(); ++rank) draw_bead(rank);
     }
 
-    void draw_curves(std::size_t panel, const char* title, const char* curves) {
+    void draw_curves(std::size_t panel, const std::string& title, const char* curves) {
         place(errors_left + errors_step * double(panel), errors_top, errors_width, errors_height);
         text_ += fmt::format("set title '{}' offset 0,1\nplot {}\nunset arrow\n", title, curves);
     }
@@ -265,7 +276,8 @@ class PsfFigure {
                     "pt 7 ps 0.5 title 'y bias'");
         mark_range();
         text_ += "set yrange [0:1.05]\nset ylabel ''\n";
-        draw_curves(2, "share of fits with p > 0.01", "$errors using 1:7 with linespoints pt 7 ps 0.5 notitle");
+        draw_curves(2, "share of fits with p > 0.01" + describe_gain(),
+                    "$errors using 1:7 with linespoints pt 7 ps 0.5 notitle");
     }
 
     const PsfCalibration& c_;
