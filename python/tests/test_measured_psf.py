@@ -219,3 +219,36 @@ def test_regions_keep_their_place_in_the_field(tmp_path):
     assert matched > 0.8 * len(part) > 20
     with pytest.warns(UserWarning, match=r"of \d+ localizations lie outside of the field"):
         glint.localize(simulated.movie, field_psf(field=(-300.5, -0.5, 40)), CAMERA)
+
+
+@pytest.mark.parametrize("emitters", [1, None])
+@pytest.mark.parametrize("missing", [False, True])
+def test_all_ways_of_fitting_use_the_psf_of_the_place(emitters, missing):
+    """Lone molecules, neighbours, and windows with missing pixels."""
+    psf = field_psf()
+    sizes = dict(structure="random", frames=60, width=128, height=80, spots_per_frame=8, on_frames=1)
+    movie, truth = glint.simulate(psf, CAMERA, photons=(3000, 5000), z_range_nm=200, seed=5, **sizes)
+    counts = movie.astype(np.float32)
+    if missing:  # one pixel in the window of each third molecule
+        for k in range(0, len(truth), 3):
+            x, y = int(truth.x_px[k]) + 2, int(truth.y_px[k]) + 1
+            if 0 <= x < 128 and 0 <= y < 80:
+                counts[truth.frame[k], y, x] = np.nan
+    options = {} if emitters is None else {"emitters": emitters}
+    locs = glint.localize(counts, psf, CAMERA, **options)
+    wrong = glint.localize(counts, field_psf(field=(-300.5, -0.5, 40)), CAMERA, **options)
+
+    def pulls(rows):
+        found = []
+        for k in range(len(truth)):
+            here = np.flatnonzero(rows.frame == truth.frame[k])
+            apart = np.hypot(rows.x_px[here] - truth.x_px[k], rows.y_px[here] - truth.y_px[k])
+            if here.size and apart.min() < 0.5:
+                row = here[apart.argmin()]
+                found.append(min(abs(rows.photons[row] - truth.photons[k]) / rows.photons_unc[row], 10))
+        return np.array(found)
+
+    right, others = pulls(locs), pulls(wrong)
+    assert len(right) > 0.8 * len(truth)
+    assert np.median(right) < 1  # 0.67 for a normal distribution
+    assert np.median(others) > 1.5 * np.median(right)

@@ -32,9 +32,9 @@ void RowsOutsideField::add(const Localizations& rows) {
 std::string RowsOutsideField::warning() const {
     if (!(double(outside_) > max_share_outside * double(rows_))) return "";
     return fmt::format(
-        "{} of {} localizations lie outside of the field in which the PSF was measured (x {:.0f} to {:.0f} px, y "
+        "{} of {} localizations lie outside of the field in which the PSF was measured (x {:.4g} to {:.4g} px, y "
         "{:.0f} "
-        "to {:.0f} px of this movie) by more than one of its cells of {:.3g} px. They were fitted with the PSF of the "
+        "to {:.4g} px of this movie) by more than one of its cells of {:.3g} px. They were fitted with the PSF of the "
         "nearest cell, so that x, y and z may be wrong. Measure the PSF with beads all over the field. If this movie "
         "shows another part of the sensor than the beads did, give a camera with maps and `sensor_roi=X,Y` for both",
         outside_, rows_, field_.left_px, field_.left_px + field_.cells_x * field_.cell_px, field_.top_px,
