@@ -127,8 +127,8 @@ struct Psf {
     /// Model-specific numbers, in the order of PsfDescription::numbers; missing ones have their defaults.
     std::vector<double> numbers = {};
     std::shared_ptr<const PsfTable> table = {};  ///< for models with a table
-    /// The place of the movie's pixel (0, 0) in the coordinates of the table's field, px. Only for tables of several
-    /// cells: the middle of a ROI, or of a group of molecules that are fitted together, chooses the cell.
+    /// The place of the movie's pixel (0, 0) in the coordinates of the table's field, px. localize() sets it. If the
+    /// table has several cells, the middle of a ROI, or of a group of molecules that are fitted together, chooses one.
     double field_x_px = 0, field_y_px = 0;
 
     /// Whether the PSF changes over the field, so that fits need the corners of their ROIs.

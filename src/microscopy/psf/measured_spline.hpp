@@ -24,6 +24,8 @@ struct MeasuredSpline : AnyShape {
 
     IntLane first_plane{};  // of the cell, counted from the first plane of the table
 
+    GLINT_INLINE MeasuredSpline(const PsfNumbers<Scalar>& numbers) : AnyShape{numbers} {}
+
     /// Sets the cell that contains a place of the movie, px, or the nearest one.
     GLINT_INLINE void choose_cell(Lane x_px, Lane y_px) {
         const PsfTableView& table = psf.table;

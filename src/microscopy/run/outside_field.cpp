@@ -33,7 +33,7 @@ std::string RowsOutsideField::warning() const {
     if (!(double(outside_) > max_share_outside * double(rows_))) return "";
     return fmt::format(
         "{} of {} localizations lie outside of the field in which the PSF was measured (x {:.4g} to {:.4g} px, y "
-        "{:.0f} "
+        "{:.4g} "
         "to {:.4g} px of this movie) by more than one of its cells of {:.3g} px. They were fitted with the PSF of the "
         "nearest cell, so that x, y and z may be wrong. Measure the PSF with beads all over the field. If this movie "
         "shows another part of the sensor than the beads did, give a camera with maps and `sensor_roi=X,Y` for both",
