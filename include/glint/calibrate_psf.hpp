@@ -23,7 +23,14 @@ struct CalibratePsfOptions {
     double z_center_nm = 0;    ///< stage position of each stack's middle slice
     int roi_size = 0;          ///< window of the PSF, px, odd; 0: chosen from the extent of the spots
     double z_scale = 1;        ///< index mismatch: z of the table = stage position times this
-    Progress progress = {};    ///< steps of the calibration
+    /// Also measure how the PSF changes over the field: the table then has several cells, unless one PSF describes
+    /// beads that were left out as well. Needs at least `min_field_beads` beads, all over the field.
+    bool field = false;
+    static constexpr int min_field_beads = 12;
+    /// The place of the stacks' pixel (0, 0) in the coordinates of the PsfField, px: the sensor's pixel, or the first
+    /// one of a region of the frames.
+    double field_x_px = 0, field_y_px = 0;
+    Progress progress = {};  ///< steps of the calibration
     const StopFlag* stop = nullptr;
 };
 
@@ -78,6 +85,17 @@ struct PsfGaussianErrors {
     bool suffices = false;
 };
 
+/// How the PSF changes over the field. The coefficients are polynomials of the place. Those of the table's cells are
+/// the polynomials' values at the middle of each cell. `gain` and shares of fits are those of beads that were left out.
+struct PsfFieldFit {
+    /// Degree of the polynomials, 1 or 2. 0: one PSF describes the beads as well, and the table has one cell.
+    int degree = 0;
+    double gain = 0, gain_error = 0;       ///< decrease of the deviance a slice, and its standard error over the beads
+    double good_p_of_one = 0, good_p = 0;  ///< share of fits with p > 0.01, with one PSF and with that of `degree`
+    /// The largest error of x and y by the nearest cell, nm, of molecules with 2,000 photons on a background of 10.
+    double cell_error_nm = 0;
+};
+
 /// The PSF. The coefficients c[nz][ny][nx] of a tensor product of cubic B-splines B, with s = samples:
 ///
 ///     h(i, j) = sum c[k][j'][i'] B(u - i') B(v - j') B(w - k)
@@ -89,6 +107,9 @@ struct PsfGaussianErrors {
 /// - The mean of h over the border of that window is 0 at each z, since a background absorbs a constant.
 /// - (x, y) is the centroid of max(h, 0)^1.5 over all z.
 /// - z = 0 is the mean of the beads when the stage is at 0.
+///
+/// If the PSF changes over the field, each cell has its coefficients, and the conventions hold in each of them. A
+/// distortion, by which a lens moves images sideways, looks like other places of the beads: it is not in the PSF.
 struct PsfCalibration {
     std::shared_ptr<const PsfTable>
         table;             ///< shape (nz, ny, nx, 1); its range of z, the bounds of fits, is the usable one up to knots
@@ -111,6 +132,7 @@ struct PsfCalibration {
     /// The motion of the centre of light with z, nm per nm, over the usable range: the tilt of the PSF, and any drift
     /// that all beads have in common.
     double x_tilt = 0, y_tilt = 0;
+    std::optional<PsfFieldFit> field;           ///< empty without CalibratePsfOptions::field
     std::optional<PsfGaussianErrors> gaussian;  ///< empty if no astigmatic curve describes the widths of the spots
     bool judged_by_slices = false;              ///< the only bead: every second slice was left out, instead of beads
     std::vector<std::string> warnings;          ///< complete sentences
@@ -124,12 +146,15 @@ struct PsfCalibration {
 /// position of each bead (docs/explanation/theory.md, section 16). Knots and samples are those with the highest
 /// likelihood of beads that were left out, or of every second slice of a single bead.
 ///
+/// With `field`, the degree of the polynomials over the field is the one with the highest likelihood of beads that were
+/// left out. Cells are so small that the nearest one moves x and y by less than 1 nm, within PsfTable::max_field_bytes.
+///
 /// A stack that was recorded in the opposite direction cannot be recognised: z is then mirrored. Check the sign of
 /// z_step_nm.
 ///
 /// Throws OptionError for implausible options; InputError, which names the stack, for too few slices, for stacks
-/// without usable beads (with the reasons), and for a PSF that does not determine z; Cancelled. The result does not
-/// depend on the number of threads.
+/// without usable beads (with the reasons) or too few for `field`, and for a PSF that does not determine z; Cancelled.
+/// The result does not depend on the number of threads.
 PsfCalibration calibrate_psf(std::span<Movie* const> stacks, const Camera& camera, const CalibratePsfOptions& options);
 
 }  // namespace glint

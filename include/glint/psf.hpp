@@ -45,11 +45,28 @@ struct MatchedFilter {
     double width_px = 1.3;  ///< standard deviation, 0.3 to 8
 };
 
+/// A regular grid of square cells over the field of view, with a table for each cell, for a PSF that changes with the
+/// place. Coordinates are px of the sensor, or of the movie if the place of its frames on the sensor is not known. The
+/// centre of pixel (0, 0) is at (0, 0).
+struct PsfField {
+    static constexpr int max_cells = 4096;  ///< in all
+
+    int cells_x = 1, cells_y = 1;
+    double left_px = 0, top_px = 0;  ///< the corner of the first cell; 0 with one cell
+    double cell_px = 0;              ///< edge of a cell; 0 with one cell
+
+    int cells() const { return cells_x * cells_y; }
+    /// Returns the cell that contains a place, or the nearest one: row * cells_x + column.
+    int cell_at(double x_px, double y_px) const;
+    bool operator==(const PsfField&) const = default;
+};
+
 /// Coefficients of a measured or computed PSF, such as those of a spline, for camera pixels of one size. Immutable, so
 /// that copies of a Psf can share a table.
 class PsfTable {
   public:
-    static constexpr std::size_t max_bytes = std::size_t(64) << 20;
+    static constexpr std::size_t max_bytes = std::size_t(64) << 20;         ///< of one cell
+    static constexpr std::size_t max_field_bytes = std::size_t(256) << 20;  ///< of several cells
     using Shape = std::array<int, 4>;  ///< C order, the last index fastest; 1 for missing dimensions
 
     static constexpr int max_samples_per_px = 2;
@@ -62,24 +79,34 @@ class PsfTable {
         bool operator==(const Scale&) const = default;
     };
 
-    /// `values`: one finite value for each element of the shape, at most max_bytes. `scale`: a pixel size of at least
-    /// smallest_pixel_nm, and a range of z of at least min_depth_nm, or 0 to 0 for one plane. Throws OptionError for
-    /// other values.
-    PsfTable(const Shape& shape, std::vector<float> values, const Scale& scale);
+    /// `values`: one finite value for each element of the shape, for each cell in the order of PsfField::cell_at(), at
+    /// most max_bytes and max_field_bytes. `scale`: a pixel size of at least smallest_pixel_nm, and a range of z of at
+    /// least min_depth_nm, or 0 to 0 for one plane. Throws OptionError for other values.
+    PsfTable(const Shape& shape, std::vector<float> values, const Scale& scale, const PsfField& field = {});
 
-    const Shape& shape() const { return shape_; }
-    std::span<const float> values() const { return values_; }
+    const Shape& shape() const { return shape_; }              ///< of a cell
+    std::span<const float> values() const { return values_; }  ///< of all cells
     const Scale& scale() const { return scale_; }
+    const PsfField& field() const { return field_; }
+    std::size_t cell_size() const { return values_.size() / std::size_t(field_.cells()); }  ///< values of a cell
+    /// Returns the values of a cell.
+    std::span<const float> cell(int k) const { return values().subspan(std::size_t(k) * cell_size(), cell_size()); }
+    /// Returns a table of one cell.
+    std::shared_ptr<const PsfTable> one_cell(int k) const;
+    /// Returns the cell in the middle of the field, which stands for all where one image of the PSF is needed.
+    int middle_cell() const { return field_.cells_y / 2 * field_.cells_x + field_.cells_x / 2; }
     /// Returns the standard deviation, px, of the Gaussian that finds the spots of a spline with these coefficients
-    /// best, on average over z: 0.3 to 8.
+    /// best, on average over z and over the cells: 0.3 to 8.
     double filter_width_px() const { return filter_width_px_; }
-    /// Returns a hash of shape, values and scale. Equal tables have equal hashes, in all processes and on all machines.
+    /// Returns a hash of shape, values, scale and field. Equal tables have equal hashes, in all processes and on all
+    /// machines.
     std::uint64_t hash() const { return hash_; }
 
   private:
     Shape shape_;
     std::vector<float> values_;
     Scale scale_;
+    PsfField field_;
     double filter_width_px_;
     std::uint64_t hash_;
 };
@@ -100,7 +127,12 @@ struct Psf {
     /// Model-specific numbers, in the order of PsfDescription::numbers; missing ones have their defaults.
     std::vector<double> numbers = {};
     std::shared_ptr<const PsfTable> table = {};  ///< for models with a table
+    /// The place of the movie's pixel (0, 0) in the coordinates of the table's field, px. localize() sets it. If the
+    /// table has several cells, the middle of a ROI, or of a group of molecules that are fitted together, chooses one.
+    double field_x_px = 0, field_y_px = 0;
 
+    /// Whether the PSF changes over the field, so that fits need the corners of their ROIs.
+    bool has_field() const { return table && table->field().cells() > 1; }
     /// Returns a typical width for detection: sigma_nm, or the mean width at z = 0.
     double detection_sigma_nm() const;
     /// Returns the range of z that the calibration or the table covers. Only for models with z.

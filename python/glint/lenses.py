@@ -20,7 +20,7 @@ from .movies import MovieLike, open_movie
 from .psf import Psf, models
 
 
-_TABLE = ("table", "pixel_size_nm", "z_min_nm", "z_max_nm", "samples_per_px")
+_TABLE = ("table", "pixel_size_nm", "z_min_nm", "z_max_nm", "samples_per_px", "field")
 
 
 def _lens_path(path: StrPath) -> str:
@@ -32,7 +32,7 @@ def _lens_path(path: StrPath) -> str:
 
 def _measured(table: Any, **scale: Any) -> Psf:
     """Returns the PSF of a table of coefficients (z, y, x): without z if it has one plane."""
-    return models["SplineXYNB" if table.shape[0] == 1 else "SplineXYZNB"](table, **scale)
+    return models["SplineXYNB" if table.shape[-3] == 1 else "SplineXYZNB"](table, **scale)
 
 
 def MeasuredPsf(path: StrPath, *, pixel_size_nm: float | None = None, channel: int | None = None) -> Psf:
@@ -139,6 +139,10 @@ class PsfCalibration:
     #: wrong, the share of its fits that fail; added_deviance per slice and its error; and suffices, whether it is as
     #: good as the measured PSF. None if no such Gaussian describes the spots.
     gaussian: dict[str, Any] | None
+    #: With `field=True`, how the PSF changes over the field: degree of the polynomials (0: it does not), gain (decrease
+    #: of the deviance per slice of beads that were left out) and gain_error, good_p_of_one and good_p (shares of fits
+    #: with p > 0.01, with one PSF and with the cells), and cell_error_nm, the largest error by the nearest cell.
+    field_fit: dict[str, Any] | None
     warnings: list[str]
     _measured: Any = dataclasses.field(repr=False)
     _inputs: list[str] = dataclasses.field(repr=False)
@@ -164,6 +168,7 @@ def calibrate_psf(
     z_center_nm: float = 0.0,
     z_scale: float = 1.0,
     roi_size: int | None = None,
+    field: bool = False,
     progress: Progress | None = None,
 ) -> PsfCalibration:
     """Measures a PSF of any shape in stacks of beads, as `glint calibrate psf` does.
@@ -173,6 +178,7 @@ def calibrate_psf(
     z_center_nm: stage position of the middle slice.
     z_scale: z in the sample over z of the stage, for a mismatch of refractive indices.
     roi_size: edge of the PSF's window, px. Default: from the spots.
+    field: also measure how the PSF changes over the field of view; needs 12 beads all over it.
     progress: called as progress(steps, all).
 
     Warns about doubtful results. Raises InputError if the stacks have no usable beads, or do not determine z.
@@ -195,6 +201,7 @@ def calibrate_psf(
         number("z_center_nm", z_center_nm, 0),
         number("z_scale", z_scale, 0.8),
         whole("roi_size", roi_size, 25, -INT32, none=0),
+        switch("field", field),
         callback("progress", progress),
     )
     found = _core.psf_calibration_values(measured)

@@ -212,6 +212,9 @@ class _Table(Psf):
     table of one plane has no z.
 
     samples_per_px: coefficients along the edge of a pixel, 1 or 2.
+    field: (left_px, top_px, cell_px) for a PSF that changes over the field of view. The table's first two of five
+    dimensions are then rows and columns of square cells, with the edge cell_px. The first cell begins at (left_px,
+    top_px) in the movie, or on the sensor if the camera has maps.
     """
 
     table: Any
@@ -220,6 +223,7 @@ class _Table(Psf):
     z_min_nm: float = 0.0
     z_max_nm: float = 0.0
     samples_per_px: int = 1
+    field: tuple[float, float, float] | None = None
 
     def __post_init__(self) -> None:
         scale = [_length(name, getattr(self, name)) for name in ("pixel_size_nm", "z_min_nm", "z_max_nm")]
@@ -239,9 +243,18 @@ class _Table(Psf):
             table = np.array(given, np.float32, order="C", ndmin=1)
         table.setflags(write=False)
         # Created once: all copies of the PSF share it, and a GPU stores it once.
-        made = _core.PsfTable(table, *scale, operator.index(self.samples_per_px))
+        made = _core.PsfTable(table, *scale, operator.index(self.samples_per_px), self._place())
         object.__setattr__(self, "table", table)
         object.__setattr__(self, "_made", made)
+
+    def _place(self):
+        if self.field is None:
+            return None
+        if not isinstance(self.field, (tuple, list)) or len(self.field) != 3:
+            raise OptionError(
+                f"field={shown(self.field)}: give (left_px, top_px, cell_px), as in field=(-0.5, -0.5, 64)"
+            )
+        return tuple(number(f"field[{k}]", value, 64) for k, value in enumerate(self.field))
 
     def __eq__(self, other) -> bool:
         if type(other) is not type(self):

@@ -95,7 +95,7 @@ def simulate(
 @renamed
 class RoiTruth(Table):
     """True parameters, in the units of Fits' columns; `corners` (n, 2) are the ROIs' positions on a camera with maps,
-    else None."""
+    or in the field of a PSF that changes over it, else None."""
 
     corners: np.ndarray | None
 

@@ -12,6 +12,7 @@
 
 #include "bindings.hpp"
 #include "columns.hpp"
+#include "data/camera_of_movie.hpp"
 #include "fit/fit_info.hpp"
 #include "fit/fit_setup.hpp"
 #include "glint/environment.hpp"
@@ -109,7 +110,9 @@ nb::tuple fit_stack(Fitter& fitter, const Stack& stack, const Psf& psf, double p
     options.on_wait = running.on_wait(on_wait);
     options.log = running.text(log);
     FitInfo info;
-    Fits fits = running.run([&] { return fitter.fit(rois, psf, pixel_size_nm, options, &info); });
+    Psf placed = psf;
+    if (stack.camera) place_in_field(*stack.camera, {}, placed);
+    Fits fits = running.run([&] { return fitter.fit(rois, placed, pixel_size_nm, options, &info); });
     const std::string warning = z_bound_warning(psf, count_at_z_bound(fits, psf), std::int64_t(fits.count()));
     return nb::make_tuple(columns_of(std::move(fits)), dict_of(info), in_python(warning));
 }

@@ -11,6 +11,7 @@
 
 #include "bindings.hpp"
 #include "columns.hpp"
+#include "data/camera_of_movie.hpp"
 #include "glint/calibrate_psf.hpp"
 #include "glint/estimate_psf.hpp"
 #include "glint/psf_io.hpp"
@@ -31,7 +32,16 @@ void add_table(nb::dict& dict, const PsfTable& table) {
     const auto [values, owner] = kept(std::vector<float>(table.values().begin(), table.values().end()));
     const auto& edges = table.shape();
     const std::size_t shape[] = {std::size_t(edges[0]), std::size_t(edges[1]), std::size_t(edges[2])};
-    dict["table"] = nb::cast(nb::ndarray<nb::numpy, float>(values->data(), 3, shape, owner));
+    const PsfField& field = table.field();
+    if (field.cells() > 1) {
+        const std::size_t with_cells[] = {std::size_t(field.cells_y), std::size_t(field.cells_x), shape[0], shape[1],
+                                          shape[2]};
+        dict["table"] = nb::cast(nb::ndarray<nb::numpy, float>(values->data(), 5, with_cells, owner));
+    } else {
+        dict["table"] = nb::cast(nb::ndarray<nb::numpy, float>(values->data(), 3, shape, owner));
+    }
+    dict["field"] =
+        field.cells() > 1 ? nb::cast(nb::make_tuple(field.left_px, field.top_px, field.cell_px)) : nb::none();
     dict["pixel_size_nm"] = table.scale().pixel_size_nm, dict["samples_per_px"] = table.scale().samples_per_px;
     dict["z_min_nm"] = table.scale().z_min_nm, dict["z_max_nm"] = table.scale().z_max_nm;
 }
@@ -62,11 +72,14 @@ nb::dict compute(double na, double wavelength_nm, double immersion_index, double
 }
 
 PsfCalibration calibrate(const std::vector<SharedMovie*>& stacks, const Camera& camera, double pixel_size_nm,
-                         double z_step_nm, double z_center_nm, double z_scale, int roi_size, nb::handle progress) {
+                         double z_step_nm, double z_center_nm, double z_scale, int roi_size, bool field,
+                         nb::handle progress) {
     Running running;
     CalibratePsfOptions options;
     options.pixel_size_nm = pixel_size_nm, options.z_step_nm = z_step_nm, options.z_center_nm = z_center_nm;
-    options.z_scale = z_scale, options.roi_size = roi_size;
+    options.z_scale = z_scale, options.roi_size = roi_size, options.field = field;
+    const auto [field_x_px, field_y_px] = find_field_place(camera, {});
+    options.field_x_px = field_x_px, options.field_y_px = field_y_px;
     options.progress = running.progress(progress), options.stop = running.stop();
     std::vector<SharedMovie*> in_order = stacks;
     std::sort(in_order.begin(), in_order.end());  // all threads lock in the same order
@@ -113,6 +126,14 @@ nb::dict to_dict(const PsfCalibration& c) {
     dict["z_slope"] = c.z_slope, dict["z_rms_nm"] = c.z_rms_nm, dict["z_crlb_nm"] = c.z_crlb_nm;
     dict["x_tilt"] = c.x_tilt, dict["y_tilt"] = c.y_tilt;
     dict["deviance"] = c.deviance, dict["good_p"] = c.good_p, dict["warnings"] = nb::cast(in_python(c.warnings));
+    dict["field_fit"] = nb::none();
+    if (c.field) {
+        nb::dict field;
+        field["degree"] = c.field->degree, field["gain"] = c.field->gain, field["gain_error"] = c.field->gain_error;
+        field["good_p_of_one"] = c.field->good_p_of_one, field["good_p"] = c.field->good_p;
+        field["cell_error_nm"] = c.field->cell_error_nm;
+        dict["field_fit"] = field;
+    }
     dict["gaussian"] = nb::none();
     if (c.gaussian) {
         nb::dict gaussian;
@@ -240,7 +261,7 @@ void bind_lens(nb::module_& m) {
     m.def("compute_psf", &compute, "na"_a, "wavelength_nm"_a, "immersion_index"_a, "sample_index"_a, "depth_nm"_a,
           "zernike"_a, "pixel_size_nm"_a, "z_min_nm"_a, "z_max_nm"_a, "is_stage"_a, "window_px"_a, "samples_per_px"_a);
     m.def("calibrate_psf", &calibrate, "stacks"_a, "camera"_a, "pixel_size_nm"_a, "z_step_nm"_a, "z_center_nm"_a,
-          "z_scale"_a, "roi_size"_a, "progress"_a.none());
+          "z_scale"_a, "roi_size"_a, "field"_a, "progress"_a.none());
     nb::class_<EstimatedPsf>(m, "EstimatedPsf");
     m.def("estimate_psf", &estimate_from_movie, "movie"_a, "camera"_a, "pixel_size_nm"_a, "sigma_nm"_a, "begin"_a,
           "end"_a, "progress"_a.none());

@@ -4,11 +4,15 @@
 
 #include <fmt/format.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <optional>
+#include <tuple>
 #include <utility>
 
 #include "bindings.hpp"
@@ -35,20 +39,39 @@ void bind_psf(nb::module_& m) {
         .def("sigma_x_nm", &AstigmaticCurve::sigma_x_nm, "z_nm"_a)
         .def("sigma_y_nm", &AstigmaticCurve::sigma_y_nm, "z_nm"_a);
     nb::class_<PsfTable>(m, "PsfTable")
-        .def("__init__",
-             [](PsfTable* table, const nb::ndarray<const float, nb::c_contig, nb::device::cpu>& values,
-                double pixel_size_nm, double z_min_nm, double z_max_nm, int samples_per_px) {
-                 PsfTable::Shape shape{1, 1, 1, 1};
-                 if (values.ndim() < 1 || values.ndim() > shape.size())
-                     throw OptionError(
-                         fmt::format("a PSF's table of {} dimensions: one to four are taken", values.ndim()));
-                 constexpr std::size_t most = PsfTable::max_bytes / sizeof(float);
-                 for (std::size_t k = 0; k < values.ndim(); ++k)
-                     shape[k] = int(std::min(std::size_t(values.shape(k)), most + 1));
-                 std::vector<float> copy;
-                 if (values.size() <= most) copy.assign(values.data(), values.data() + values.size());
-                 new (table) PsfTable(shape, std::move(copy), {pixel_size_nm, z_min_nm, z_max_nm, samples_per_px});
-             })
+        .def(
+            "__init__",
+            [](PsfTable* table, const nb::ndarray<const float, nb::c_contig, nb::device::cpu>& values,
+               double pixel_size_nm, double z_min_nm, double z_max_nm, int samples_per_px,
+               const std::optional<std::tuple<double, double, double>>& place) {
+                PsfTable::Shape shape{1, 1, 1, 1};
+                PsfField field;
+                const std::size_t cells = place ? 2 : 0;  // dimensions
+                if (place && values.ndim() != 5)
+                    throw OptionError(
+                        fmt::format("a PSF's table of {} dimensions with a field: five are taken, rows and columns of "
+                                    "cells, then z, "
+                                    "y, x",
+                                    values.ndim()));
+                if (values.ndim() < 1 || values.ndim() > shape.size() + (place ? 1 : 0))
+                    throw OptionError(fmt::format(
+                        "a PSF's table of {} dimensions: one to four are taken, or five with field=(left_px, top_px, "
+                        "cell_px)",
+                        values.ndim()));
+                const std::size_t most = (place ? PsfTable::max_field_bytes : PsfTable::max_bytes) / sizeof(float);
+                const auto edge = [&](std::size_t k) { return int(std::min(std::size_t(values.shape(k)), most + 1)); };
+                if (place) {
+                    field.cells_y = edge(0), field.cells_x = edge(1);
+                    std::tie(field.left_px, field.top_px, field.cell_px) = *place;
+                }
+                for (std::size_t k = cells; k < values.ndim(); ++k) shape[k - cells] = edge(k);
+                std::vector<float> copy;
+                if (values.size() <= most) copy.assign(values.data(), values.data() + values.size());
+                new (table)
+                    PsfTable(shape, std::move(copy), {pixel_size_nm, z_min_nm, z_max_nm, samples_per_px}, field);
+            },
+            "values"_a, "pixel_size_nm"_a, "z_min_nm"_a, "z_max_nm"_a, "samples_per_px"_a,
+            "field"_a.none() = nb::none())
         .def_prop_ro("hash", &PsfTable::hash);
     nb::class_<Psf>(m, "Psf")
         .def(

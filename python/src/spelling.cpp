@@ -52,6 +52,7 @@ constexpr Argument arguments[] = {
     {Option::doctor_guide, "`glint doctor --guide`", Kind::words},
     {Option::em_gain, "em_gain=", Kind::words, "em_gain={}"},
     {Option::emitters, "emitters"},
+    {Option::field, "field", Kind::on},
     {Option::filter_where, "glint.filter()", Kind::words, "glint.filter(locs, \"{}\")"},
     {Option::first_frame, "first_frame"},
     {Option::follow, "follow=", Kind::words},

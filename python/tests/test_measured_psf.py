@@ -1,5 +1,6 @@
 """Measured PSFs: their files, small windows, and molecules beyond their range of z."""
 
+import pickle
 from math import erf
 
 import glint
@@ -158,3 +159,121 @@ def test_refine_psf(tmp_path):
                          wavelength_nm=670)  # fmt: skip
     with pytest.raises(glint.OptionError, match="sample_index"):
         glint.refine_psf(movie, tmp_path / "lens.h5", camera, na=1.4, wavelength_nm=670, sample_index=1.33)
+FIELD = (-0.5, -0.5, 40.0)
+
+
+def field_table():
+    """Two rows of three cells, each wider than the last."""
+    y, x = np.meshgrid(np.arange(25) - 12.0, np.arange(25) - 12.0, indexing="ij")
+    cells = []
+    for width in (1.1, 1.2, 1.3, 1.4, 1.5, 1.6):
+        z = (np.arange(12) / 11 - 0.5)[:, None, None]
+        wide, high = width * (1 + 0.5 * z), width * (1 - 0.5 * z)
+        cells.append(np.exp(-(x**2) / (2 * wide**2) - y**2 / (2 * high**2)) / (2 * np.pi * wide * high))
+    return np.float32(cells).reshape(2, 3, 12, 25, 25)
+
+
+def field_psf(**changes):
+    values = dict(pixel_size_nm=PIXEL_NM, z_min_nm=-Z_NM, z_max_nm=Z_NM, field=FIELD) | changes
+    return glint.SplineXYZNB(field_table(), **values)
+
+
+def test_psf_over_the_field_is_read_and_pickled(tmp_path):
+    scale = dict(version="2.0", field_left_px=FIELD[0], field_top_px=FIELD[1], field_cell_px=FIELD[2])
+    psf = glint.MeasuredPsf(write(tmp_path / "lens.h5", field_table(), **scale))
+    assert psf.field == FIELD
+    assert psf.table.shape == (2, 3, 12, 25, 25)
+    assert psf == field_psf() == pickle.loads(pickle.dumps(psf))
+    assert psf != field_psf(field=(0, -0.5, 40))
+    for change, words in (
+        ({"field_cell_px": 0.0}, "edge of 0 px"),
+        ({"field_left_px": np.nan}, "field_left_px"),
+        ({"version": "3.0"}, "version 3.0 .* up to 2.x"),
+    ):
+        write(tmp_path / "odd.h5", field_table(), **scale | change)
+        with pytest.raises(glint.InputError, match=f"odd.h5: .*{words}"):
+            glint.MeasuredPsf(tmp_path / "odd.h5")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"field": (0, 0)}, r"field=\(0, 0\): give \(left_px, top_px, cell_px\)"),
+        ({"field": (0, 0, -4)}, "edge of -4 px"),
+        ({"field": (np.nan, 0, 40)}, "field"),
+        ({"field": None}, r"field=\(left_px, top_px, cell_px\)"),
+    ],
+)
+def test_implausible_fields_are_refused(changes, words):
+    with pytest.raises(glint.OptionError, match=words):
+        field_psf(**changes)
+
+
+def test_rois_are_fitted_with_the_psf_of_their_place():
+    psf = field_psf()
+    rois, truth = glint.simulate_rois(300, psf, CAMERA, size=15, photons=(4000, 4000), z_range_nm=200, seed=1)
+    corners = truth.corners
+    fits = glint.fit(rois, psf, CAMERA, corners=corners)
+    cells = np.clip((corners + 7 + 0.5) // 40, 0, (2, 1)).astype(int)
+    for row in range(2):
+        for column in range(3):
+            here = (cells[:, 0] == column) & (cells[:, 1] == row)
+            one = glint.SplineXYZNB(psf.table[row, column], pixel_size_nm=PIXEL_NM, z_min_nm=-Z_NM, z_max_nm=Z_NM)
+            alone = glint.fit(rois[here], one, CAMERA)
+            # Fits end after a step of less than 0.01 errors, from starts that may differ.
+            assert np.all(abs(fits.photons[here] - alone.photons) < 0.02 * alone.photons_unc)
+            assert np.all(abs(fits.z_nm[here] - alone.z_nm) < 0.02 * alone.z_unc_nm)
+    middle = glint.SplineXYZNB(psf.table[0, 2], pixel_size_nm=PIXEL_NM, z_min_nm=-Z_NM, z_max_nm=Z_NM)
+    others = glint.fit(rois, middle, CAMERA)
+    assert np.mean(abs(fits.photons - others.photons) > fits.photons_unc) > 0.3
+    with pytest.raises(glint.OptionError, match="0 and 0 corners for 300 ROIs: .* changes over the field"):
+        glint.fit(rois, psf, CAMERA)
+
+
+def test_regions_keep_their_place_in_the_field(tmp_path):
+    psf = field_psf()
+    sizes = dict(structure="random", frames=30, width=128, height=80, spots_per_frame=4, on_frames=1)
+    simulated = glint.simulate(psf, CAMERA, photons=(3000, 3000), z_range_nm=200, seed=4, **sizes)
+    whole = glint.localize(simulated.movie, psf, CAMERA)
+    part = glint.localize(simulated.movie, psf, CAMERA, region=(64, 0, 64, 80))
+    # Molecules near the border of the region, or in another group there, differ.
+    matched = 0
+    for frame, x, y, z in zip(part.frame, part.x_px, part.y_px, part.z_nm):
+        same = (whole.frame == frame) & (abs(whole.x_px - x) < 0.01) & (abs(whole.y_px - y) < 0.01)
+        matched += np.count_nonzero(same & (abs(whole.z_nm - z) < 1))
+    assert matched > 0.8 * len(part) > 20
+    with pytest.warns(UserWarning, match=r"of \d+ localizations lie outside of the field"):
+        glint.localize(simulated.movie, field_psf(field=(-300.5, -0.5, 40)), CAMERA)
+
+
+@pytest.mark.parametrize("emitters", [1, None])
+@pytest.mark.parametrize("missing", [False, True])
+def test_all_ways_of_fitting_use_the_psf_of_the_place(emitters, missing):
+    """Lone molecules, neighbours, and windows with missing pixels."""
+    psf = field_psf()
+    sizes = dict(structure="random", frames=60, width=128, height=80, spots_per_frame=8, on_frames=1)
+    movie, truth = glint.simulate(psf, CAMERA, photons=(3000, 5000), z_range_nm=200, seed=5, **sizes)
+    counts = movie.astype(np.float32)
+    if missing:  # one pixel in the window of each third molecule
+        for k in range(0, len(truth), 3):
+            x, y = int(truth.x_px[k]) + 2, int(truth.y_px[k]) + 1
+            if 0 <= x < 128 and 0 <= y < 80:
+                counts[truth.frame[k], y, x] = np.nan
+    options = {} if emitters is None else {"emitters": emitters}
+    locs = glint.localize(counts, psf, CAMERA, **options)
+    wrong = glint.localize(counts, field_psf(field=(-300.5, -0.5, 40)), CAMERA, **options)
+
+    def pulls(rows):
+        found = []
+        for k in range(len(truth)):
+            here = np.flatnonzero(rows.frame == truth.frame[k])
+            apart = np.hypot(rows.x_px[here] - truth.x_px[k], rows.y_px[here] - truth.y_px[k])
+            if here.size and apart.min() < 0.5:
+                row = here[apart.argmin()]
+                found.append(min(abs(rows.photons[row] - truth.photons[k]) / rows.photons_unc[row], 10))
+        return np.array(found)
+
+    right, others = pulls(locs), pulls(wrong)
+    assert len(right) > 0.8 * len(truth)
+    assert np.median(right) < 1  # 0.67 for a normal distribution
+    assert np.median(others) > 1.5 * np.median(right)

@@ -36,6 +36,7 @@ constexpr OptionFlag option_flags[] = {
     {Option::doctor_guide, "glint doctor --guide", true},
     {Option::em_gain, "--em-gain"},
     {Option::emitters, "--emitters"},
+    {Option::field, "--field"},
     {Option::filter_where, "glint filter --where", true},
     {Option::first_frame, "--first-frame"},
     {Option::follow, "--follow"},

@@ -41,6 +41,10 @@ file has several channels or positions, choose one: --channel, --position. glint
 learns one PSF from all of them. It then tests the PSF on beads that it did not learn from, and prints
 the errors of z.
 
+With --field, the PSF may change over the field of view. Beads must lie all over it, in several stacks
+if there are few in one. glint tests whether beads that it did not learn from are described better. If
+so, the file has a grid of PSFs, and each molecule is fitted with that of its place.
+
 Use at least five isolated beads at different positions within their pixels. A stack that was recorded
 in the opposite direction gives a mirrored z: check the sign, and use --descending if needed.
 
@@ -52,7 +56,7 @@ struct CalibratePsfFlags {
     std::vector<std::string> beads;
     std::string out, plot, z_step, z_center;
     double z_scale = 1;
-    bool descending = false, overwrite = false;
+    bool descending = false, overwrite = false, field = false;
     int roi_size = 0;
     MovieChoice choice;
     CameraSetup camera;
@@ -106,6 +110,20 @@ nlohmann::ordered_json to_json(const PsfCalibration& c, const CalibratePsfFlags&
                                 {"y_tilt", c.y_tilt},       {"roi_px", c.roi_size},
                                 {"knot_nm", c.knot_nm},     {"samples_per_px", c.table->scale().samples_per_px},
                                 {"warnings", c.warnings}};
+    if (c.field) {
+        const PsfField& cells = c.table->field();
+        json["field"] = {{"cells_x", cells.cells_x},
+                         {"cells_y", cells.cells_y},
+                         {"cell_px", cells.cell_px},
+                         {"left_px", cells.left_px},
+                         {"top_px", cells.top_px},
+                         {"degree", c.field->degree},
+                         {"gain", c.field->gain},
+                         {"gain_error", c.field->gain_error},
+                         {"p_above_0.01_of_one", c.field->good_p_of_one},
+                         {"p_above_0.01", c.field->good_p},
+                         {"cell_error_nm", c.field->cell_error_nm}};
+    }
     if (c.gaussian)
         json["gaussian"] = {{"suffices", c.gaussian->suffices},
                             {"wrong", c.gaussian->wrong},
@@ -141,6 +159,22 @@ std::string describe_gaussian(const PsfGaussianErrors& g) {
                        g.z_rms_nm, 100 * g.good_p, g.deviance);
 }
 
+std::string describe_field(const PsfCalibration& c) {
+    const PsfFieldFit& field = *c.field;
+    const PsfField& cells = c.table->field();
+    if (field.degree == 0)
+        return fmt::format(
+            "one PSF describes beads that were left out as well: a plane over the field changes their deviance by "
+            "{:.2g} "
+            "+- {:.2g} per slice",
+            -field.gain, field.gain_error);
+    return fmt::format(
+        "{} x {} cells of {:.1f} px, from polynomials of degree {}; deviance lower by {:.2g} +- {:.2g} per slice; "
+        "{:.1f} % have p > 0.01, {:.1f} % with one PSF; nearest cell within {:.1f} nm",
+        cells.cells_x, cells.cells_y, cells.cell_px, field.degree, field.gain, field.gain_error, 100 * field.good_p,
+        100 * field.good_p_of_one, field.cell_error_nm);
+}
+
 void print_result(const PsfCalibration& c, const CalibratePsfFlags& flags, const std::string& plot) {
     if (flags.console.json) return print_json(to_json(c, flags));
     const int samples = c.table->scale().samples_per_px;
@@ -154,6 +188,7 @@ void print_result(const PsfCalibration& c, const CalibratePsfFlags& flags, const
         .add("sideways", fmt::format("{:.0f} nm per um of z (x {:.0f}, y {:.0f})",
                                      1000 * std::hypot(c.x_tilt, c.y_tilt), 1000 * c.x_tilt, 1000 * c.y_tilt))
         .add("tested on", c.judged_by_slices ? "every second slice of the one bead" : "beads that were left out");
+    if (c.field) summary.add("field", describe_field(c));
     if (c.gaussian) summary.add("Gaussian", describe_gaussian(*c.gaussian));
     summary
         .add("window", fmt::format("{} px, {} coefficient{} per pixel, {:.0f} nm along z", c.roi_size, samples,
@@ -173,9 +208,9 @@ std::string note_gaussian(const PsfCalibration& c) {
 }
 
 std::string describe_origin(const PsfCalibration& c, const CalibratePsfFlags& flags) {
-    return fmt::format("glint {} calibrate psf, {} bead{} of {}, --z-step {}{}, --z-scale {}", version(), count_used(c),
-                       count_used(c) == 1 ? "" : "s", fmt::join(flags.beads, ", "), flags.z_step,
-                       flags.descending ? " --descending" : "", flags.z_scale);
+    return fmt::format("glint {} calibrate psf, {} bead{} of {}, --z-step {}{}, --z-scale {}{}", version(),
+                       count_used(c), count_used(c) == 1 ? "" : "s", fmt::join(flags.beads, ", "), flags.z_step,
+                       flags.descending ? " --descending" : "", flags.z_scale, flags.field ? " --field" : "");
 }
 
 int run(const CalibratePsfFlags& flags) {
@@ -208,7 +243,10 @@ int run(const CalibratePsfFlags& flags) {
     options.pixel_size_nm = facts.pixel_size_nm;
     options.z_step_nm = to_nm(parse_z_step(flags), facts.pixel_size_nm) * (flags.descending ? -1 : 1);
     options.z_center_nm = parse_signed_nm(flags.z_center, "--z-center", facts.pixel_size_nm);
-    options.roi_size = flags.roi_size, options.z_scale = flags.z_scale;
+    options.roi_size = flags.roi_size, options.z_scale = flags.z_scale, options.field = flags.field;
+    const PixelRegion region = flags.camera.region.empty() ? PixelRegion{} : parse_pixel_region(flags.camera.region);
+    const auto [field_x_px, field_y_px] = find_field_place(facts.camera, region);
+    options.field_x_px = field_x_px, options.field_y_px = field_y_px;
     options.progress = console.progress("learning", "steps");
     options.stop = &stop;
     PsfCalibration calibration;
@@ -253,6 +291,7 @@ Command add_calibrate_psf(CLI::App& group) {
     app->add_option("--z-scale", flags->z_scale,
                     "z in the sample over z of the stage, for a mismatch of refractive indices, such as 0.8")
         ->capture_default_str();
+    app->add_flag("--field", flags->field, "Measure how the PSF changes over the field of view");
     app->add_option("--roi,--roi-size", flags->roi_size, "Edge of the PSF's window, px, odd (default: from the spots)");
     add_movie_flags(*app, flags->choice);
     add_region_flag(*app, flags->camera.region);

@@ -144,7 +144,8 @@ int run(FitFlags& flags) {
     const CameraFacts facts = camera_facts(flags.camera, stack, missing, true, &flags.psf);
     missing.require(stack.name.empty() ? "glint fit" : stack.name, make_example(flags));
     localization_format(flags.out);
-    const Psf psf = psf_of(flags.psf, facts.pixel_size_nm);
+    Psf psf = psf_of(flags.psf, facts.pixel_size_nm);
+    place_in_field(facts.camera, {}, psf);
     Paths inputs = facts.files;
     inputs.push_back(flags.rois);
     for (const std::filesystem::path& file : files_of(flags.psf)) inputs.push_back(file);

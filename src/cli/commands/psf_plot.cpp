@@ -73,9 +73,20 @@ class PsfFigure {
         return image;
     }
 
+    /// For titles: which PSF of a field is drawn.
+    const char* describe_psf() const { return c_.table->field().cells() == 1 ? "PSF, " : "middle PSF, "; }
+    /// What was found about the field, for the title of the last panel.
+    std::string describe_gain() const {
+        if (!c_.field) return "";
+        if (c_.field->degree == 0) return "; one PSF for the field";
+        const PsfField& field = c_.table->field();
+        return fmt::format("; {} x {} PSFs (with one: {:.0f} %)", field.cells_x, field.cells_y,
+                           100 * c_.field->good_p_of_one);
+    }
+
     void draw_psf() {
         Psf model;
-        model.model = PsfModel::SplineXYZNB, model.table = c_.table;
+        model.model = PsfModel::SplineXYZNB, model.table = c_.table->one_cell(c_.table->middle_cell());
         const PsfInDouble psf(model, px_nm_);
         const auto size = std::size_t(c_.roi_size);
         const double depth = c_.z_max_nm - c_.z_min_nm, half = 0.5 * double(size) * px_nm_;
@@ -84,7 +95,7 @@ class PsfFigure {
             const std::vector<double> image = image_at(psf, z_nm);
             plots::Panel panel =
                 image_panel(light_of(image, size, -half, half, image), "x (nm)", k == 0 ? "y (nm)" : "");
-            panel.title = fmt::format("{}z = {:.0f} nm", k == 0 ? "PSF, " : "", z_nm);
+            panel.title = fmt::format("{}z = {:.0f} nm", k == 0 ? describe_psf() : "", z_nm);
             place(std::move(panel), psf_left + psf_step * double(k), psf_top, psf_size);
         }
         const double step_nm = depth / double(max_side_rows - 1);
@@ -200,7 +211,7 @@ class PsfFigure {
         xy.title = "x and y of test beads", xy.y.label = "nm";
         xy.curves = {curve(&PsfSliceError::x_bias_nm, plots::purple, "x bias", true),
                      curve(&PsfSliceError::y_bias_nm, plots::green, "y bias", true)};
-        p.title = "Share of fits with p > 0.01", p.y.low = 0, p.y.high = 1.05;
+        p.title = "Share of fits with p > 0.01" + describe_gain(), p.y.low = 0, p.y.high = 1.05;
         p.curves = {curve(&PsfSliceError::good_p, plots::purple, "", true)};
         std::size_t k = 0;
         for (plots::Panel* panel : {&z, &xy, &p}) {

@@ -31,6 +31,17 @@ void require_known_corner_of_rois(const Camera& camera, int width, int height, c
     require_within(camera, width, height, name, fmt::format("the ROIs reach over {}x{} of their movie", width, height));
 }
 
+std::array<double, 2> find_field_place(const Camera& camera, const PixelRegion& region) {
+    if (camera.has_maps()) return {double(camera.roi_x), double(camera.roi_y)};
+    return {double(region.x), double(region.y)};
+}
+
+void place_in_field(const Camera& camera, const PixelRegion& region, Psf& psf) {
+    if (!psf.has_field()) return;
+    const auto [x, y] = find_field_place(camera, region);
+    psf.field_x_px = x, psf.field_y_px = y;
+}
+
 std::string pixel_size_contradiction(const MovieInfo& movie, double pixel_size_nm) {
     constexpr double rounding = 0.01;
     if (!movie.pixel_size_nm || !(pixel_size_nm > 0) || !(*movie.pixel_size_nm > 0)) return "";

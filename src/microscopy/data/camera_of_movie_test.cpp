@@ -6,6 +6,7 @@
 
 #include "glint/error.hpp"
 #include "tests/expect_error.hpp"
+#include "tests/field_psf.hpp"
 
 using namespace glint;
 
@@ -40,4 +41,24 @@ TEST(CameraOfMovie, another_pixel_size_than_the_metadatas_is_reported) {
     const std::string told = pixel_size_contradiction(movie, 160);
     EXPECT_NE(told.find("100 nm"), told.npos) << told;
     EXPECT_NE(told.find("160 nm is given"), told.npos) << told;
+}
+
+// The corner of a camera with maps contains the region already.
+TEST(CameraOfMovie, corner_or_region_place_a_movie_in_the_field_of_a_psf) {
+    Camera camera;
+    camera.roi_x = 7;  // ignored without maps, which nothing else uses
+    const PixelRegion region{32, 48, 64, 64};
+    EXPECT_EQ(find_field_place(camera, {}), (std::array<double, 2>{0, 0}));
+    EXPECT_EQ(find_field_place(camera, region), (std::array<double, 2>{32, 48}));
+    camera.sensor_width = camera.sensor_height = 512, camera.roi_x = 132, camera.roi_y = 248;
+    camera.offset_adu.map.assign(512 * 512, 100);
+    EXPECT_EQ(find_field_place(camera, region), (std::array<double, 2>{132, 248}));
+    Psf psf = test::field_psf(PsfModel::SplineXYZNB);
+    place_in_field(camera, region, psf);
+    EXPECT_EQ(psf.field_x_px, 132);
+    EXPECT_EQ(psf.field_y_px, 248);
+    Psf one = test::one_cell(psf, 0);
+    one.field_x_px = one.field_y_px = 0;
+    place_in_field(camera, region, one);
+    EXPECT_EQ(one.field_x_px, 0) << "one PSF has no field, and its text stays as it was";
 }

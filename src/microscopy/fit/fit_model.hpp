@@ -121,6 +121,21 @@ void store_result(const GroupResult<Psf>& fit, const KernelOptions& options, Mas
     store_column(out.status, first, in.count, status);
 }
 
+/// Chooses the cell of each lane's ROI, if the PSF changes over the field. Lanes beyond the end repeat the last ROI.
+template <class Psf>
+void choose_cells(const KernelInput& in, const KernelOptions& options, int64_t first, Psf& psf) {
+    if constexpr (requires { psf.choose_cell(Lane{}, Lane{}); }) {
+        if (!in.x_corner) return;
+        const float to_middle = 0.5f * float(options.size - 1);
+        Lane x, y;
+        for (int lane = 0; lane < lane_width; ++lane) {
+            const int64_t k = first + lane < in.count ? first + lane : in.count - 1;
+            x[lane] = float(in.x_corner[k]) + to_middle, y[lane] = float(in.y_corner[k]) + to_middle;
+        }
+        psf.choose_cell(x, y);
+    }
+}
+
 /// `known_starts`: how many leading parameters have start values in `start`: 0, 2 (x and y) or all.
 template <class Psf, int fixed, bool mapped, bool weighted>
 __attribute__((noinline)) void fit_group(const Group& group, const Psf& psf, const KernelOptions& options,
@@ -144,7 +159,7 @@ __attribute__((noinline)) void fit_group(const Group& group, const Psf& psf, con
 template <class Psf>
 void fit_model(const KernelPsf& numbers, const KernelOptions& options, const KernelInput& in, const KernelOutput& out) {
     constexpr int P = GroupResult<Psf>::P;
-    const Psf psf{numbers};
+    Psf psf{numbers};
     const bool mapped = in.variance || in.additive;
     const auto fit = in.qe               ? fit_group<Psf, 0, true, true>
                      : options.size == 7 ? (mapped ? fit_group<Psf, 7, true, false> : fit_group<Psf, 7, false, false>)
@@ -152,6 +167,7 @@ void fit_model(const KernelPsf& numbers, const KernelOptions& options, const Ker
     Group group;
     for (int64_t first = 0; first < in.count; first += lane_width) {
         prepare(in, options, first, mapped, group);
+        choose_cells(in, options, first, psf);
         Lane start[P];
         for (int k = 0; k < in.known_starts; ++k) {
             const float scale = k == 2 || k == 3 ? 1.0f / options.shot_noise : 1.0f;

@@ -80,8 +80,8 @@ class ConvertedRois {
 };
 
 /// Returns the kernel's input for ROIs [first, first + count), whose pixels are at `pixels`.
-KernelInput input_part(const RoiView& rois, const std::byte* pixels, const Starts& starts, std::int64_t first,
-                       std::int64_t count, ConvertedRois& converted) {
+KernelInput input_part(const RoiView& rois, const Psf& psf, const std::byte* pixels, const Starts& starts,
+                       std::int64_t first, std::int64_t count, ConvertedRois& converted) {
     const std::size_t at = std::size_t(first) * rois.size * rois.size;
     KernelInput in{reinterpret_cast<const float*>(pixels), nullptr, nullptr, 0, {}, count, nullptr};
     if (!are_photoelectrons(rois)) in = converted.input(rois, pixels, first, count);
@@ -90,6 +90,7 @@ KernelInput input_part(const RoiView& rois, const std::byte* pixels, const Start
     if (!rois.additive.empty()) in.additive = rois.additive.data() + at;
     if (!rois.qe.empty()) in.qe = rois.qe.data() + at;
     for (int k = 0; k < starts.known; ++k) in.start[k] = starts.of[k] + first;
+    if (psf.has_field()) in.x_corner = rois.x_corner.data() + first, in.y_corner = rois.y_corner.data() + first;
     return in;
 }
 
@@ -131,8 +132,8 @@ void fit_on_cpu(const RoiView& rois, const Psf& psf, double pixel_size_nm, const
         const std::byte* pixels = host.of(rois, begin, end - begin);
         ConvertedRois converted;
         for (std::int64_t part = begin; part < end; part += at_once) {
-            const KernelInput in = input_part(rois, pixels + std::size_t(part - begin) * rois.roi_bytes(), starts, part,
-                                              std::min(at_once, end - part), converted);
+            const KernelInput in = input_part(rois, psf, pixels + std::size_t(part - begin) * rois.roi_bytes(), starts,
+                                              part, std::min(at_once, end - part), converted);
             const KernelOutput out = output_part(fits, part);
             fit_batch(int(psf.model), numbers, kernel, in, out);
             if (then) then(in, part);

@@ -77,6 +77,10 @@ void check(const RoiView& rois, const Psf& psf, double pixel_size_nm, const FitO
             "the relative quantum efficiency is 0.001 to 1000, and near 1");
     check_pixel_size(pixel_size_nm);
     if (rois.camera) check_camera(rois, require);
+    require(!psf.has_field() || (rois.x_corner.size() == rois.count && rois.y_corner.size() == rois.count),
+            fmt::format("{} and {} corners for {} ROIs: a PSF that changes over the field needs to know where each was "
+                        "cut; give the corners, or localize the movie itself",
+                        rois.x_corner.size(), rois.y_corner.size(), rois.count));
     require(options.max_iterations >= 1 && options.max_iterations <= 255,
             fmt::format("at most {} iterations (`max_iterations`): give 1 to 255", options.max_iterations));
     require(options.gpus >= 0, fmt::format("{} GPUs: give 1 or more, or all", options.gpus));

@@ -29,6 +29,9 @@ struct KernelInput {
     const float* start[max_psf_parameters];  // count each
     int64_t count;
     const float* qe;  // count * S * S, q
+    // Where each ROI lies in the movie, px: count each, if the PSF changes over the field.
+    const int32_t* x_corner = nullptr;
+    const int32_t* y_corner = nullptr;
 };
 
 /// Columns of count rows each, as in glint::Fits; borrowed.

@@ -57,7 +57,8 @@ struct Evaluation {
 Evaluation evaluate(const ReferenceRoi& roi, const Psf& psf, double pixel_size_nm, const Parameters& theta) {
     Evaluation out;
     const int n = parameter_count(psf.model);
-    const PsfInDouble model(psf, pixel_size_nm);
+    const double middle = 0.5 * (roi.size - 1);
+    const PsfInDouble model = PsfInDouble(psf, pixel_size_nm).at(middle, middle);
     const std::vector<double> light = picture(model, roi.size, theta);
     std::array<std::vector<double>, max_parameters> slopes;
     for (int k = 0; k < n; ++k)

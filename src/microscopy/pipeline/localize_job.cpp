@@ -148,6 +148,7 @@ LocalizeJob make_job(const MovieInfo& movie, const Camera& camera, const Localiz
                                          movie.height),
                     .options = options,
                     .frames = checked_range(movie, options.frames)};
+    place_in_field(camera, options.region ? options.region->region : PixelRegion{}, job.options.psf);
     if (options.psf.table)
         check_psf(options.psf, options.pixel_size_nm);  // psf.sigma_nm holds for the pixels of another camera
     if (options.region &&

@@ -51,6 +51,8 @@ void append_masked(const Rois& rois, std::size_t window, std::optional<float> mi
         to.pixels.push_back(is_missing ? middle : pixels[p]);
         if (is_missing) to.variance[first + p] = masked_variance_e2;
     }
+    if (!rois.x_corner.empty())
+        to.x_corner.push_back(rois.x_corner[window]), to.y_corner.push_back(rois.y_corner[window]);
     if (rois.x_start.empty()) return;
     to.x_start.push_back(rois.x_start[window]), to.y_start.push_back(rois.y_start[window]);
 }
@@ -61,6 +63,7 @@ JointPixels pixels_without_missing(const Rois& rois, std::size_t window) {
         return part.empty() ? nullptr : part.data();
     };
     JointPixels pixels({0, 0, rois.size, rois.size});
+    if (!rois.x_corner.empty()) pixels.place_x_px += rois.x_corner[window], pixels.place_y_px += rois.y_corner[window];
     pixels.add({rois.size, of(rois.pixels), of(rois.variance), of(rois.additive), of(rois.qe), rois.variance_scalar,
                 rois.qe_scalar, rois.excess_noise});
     return pixels;

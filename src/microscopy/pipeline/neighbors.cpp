@@ -83,6 +83,8 @@ void append_roi(const Rois& rois, std::size_t k, const std::vector<float>& addit
     extend(crowded.variance, rois.variance);
     extend(crowded.qe, rois.qe);
     crowded.additive.insert(crowded.additive.end(), additive.begin(), additive.end());
+    crowded.x_corner.push_back(rois.x_corner[k]);
+    crowded.y_corner.push_back(rois.y_corner[k]);
     if (rois.x_start.empty()) return;
     crowded.x_start.push_back(rois.x_start[k]);
     crowded.y_start.push_back(rois.y_start[k]);

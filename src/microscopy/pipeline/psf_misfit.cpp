@@ -79,7 +79,7 @@ class SmallSystem {
 class SpotModel {
   public:
     SpotModel(const PsfInDouble& psf, const JointPixels& pixels, const Emitter& spot)
-        : psf_(psf), pixels_(pixels), theta_(spot.theta) {
+        : psf_(psf.at(spot.theta[0], spot.theta[1])), pixels_(pixels), theta_(spot.theta) {
         theta_[0] -= pixels.left, theta_[1] -= pixels.top;
     }
 
@@ -250,7 +250,7 @@ class SpotModel {
         return gradient;
     }
 
-    const PsfInDouble& psf_;
+    PsfInDouble psf_;
     const JointPixels& pixels_;
     std::array<double, max_parameters> theta_;
     std::vector<double> factor_, weight_, residual_;  // 1 / f; 1 / mu'; d' / mu' - 1: 0 for pixels that are not used

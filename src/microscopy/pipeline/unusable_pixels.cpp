@@ -198,7 +198,9 @@ double saturated_light(const LocalizeJob& job, const FoundSpots& found, std::siz
         theta[std::size_t(p)] = double(found.fits.theta[std::size_t(p)][row]);
     theta[2] = 1;
     std::vector<double> light(std::size_t(size) * std::size_t(size), 0);
-    PsfInDouble(job.options.psf, job.options.pixel_size_nm).add_photons(theta.data(), 0, 0, size, size, light.data());
+    PsfInDouble(job.options.psf, job.options.pixel_size_nm)
+        .at(found.rois.x_corner[window] + theta[0], found.rois.y_corner[window] + theta[1])
+        .add_photons(theta.data(), 0, 0, size, size, light.data());
     double sum = 0;
     for (std::size_t p = 0; p < light.size(); ++p)
         if (std::isnan(found.rois.pixels[window * light.size() + p])) sum += light[p];

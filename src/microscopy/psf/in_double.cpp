@@ -145,11 +145,41 @@ PsfNumbers<Scalar> numbers_of(const Psf& psf, double pixel_size_nm, const WidthL
         std::copy_n(psf.table->shape().data(), psf.table->shape().size(), numbers.table.shape);
         numbers.table.samples = psf.table->scale().samples_per_px;
         numbers.table.width_px = float(psf.table->filter_width_px());
+        const PsfField& field = psf.table->field();
+        numbers.table.cells_x = field.cells_x, numbers.table.cells_y = field.cells_y;
+        if (psf.has_field()) {
+            numbers.table.left_px = float(field.left_px - psf.field_x_px);
+            numbers.table.top_px = float(field.top_px - psf.field_y_px);
+            numbers.table.cells_per_px = float(1 / field.cell_px);
+        }
     }
     return numbers;
 }
 template PsfNumbers<float> numbers_of(const Psf&, double, const WidthLimits&);
 template PsfNumbers<double> numbers_of(const Psf&, double, const WidthLimits&);
+
+template <class Scalar>
+void move_to_cell(double x_px, double y_px, PsfNumbers<Scalar>& numbers) {
+    PsfTableView& table = numbers.table;
+    if (table.cells_x * table.cells_y <= 1) return;
+    // In single precision, so that the cell is the one that the kernels choose.
+    const auto along = [&](double at, float first, int cells) {
+        const float cell = (float(at) - first) * table.cells_per_px;
+        return cell > 0 ? int(std::min(cell, float(cells - 1))) : 0;
+    };
+    const int cell =
+        along(y_px, table.top_px, table.cells_y) * table.cells_x + along(x_px, table.left_px, table.cells_x);
+    table.values += std::size_t(cell) * cell_size(table);
+    table.cells_x = table.cells_y = 1;
+}
+template void move_to_cell(double, double, PsfNumbers<float>&);
+template void move_to_cell(double, double, PsfNumbers<double>&);
+
+std::size_t cell_size(const PsfTableView& table) {
+    std::size_t size = 1;
+    for (const int edge : table.shape) size *= std::size_t(edge);
+    return size;
+}
 
 void require_table(const Psf& psf) {
     if (!describe(psf.model).has_table) return;
@@ -187,6 +217,9 @@ void check_psf(const Psf& psf, double pixel_size_nm) {
     require_table(psf);
     if (psf.table && !model.has_table)
         throw OptionError(fmt::format("{} has no use for a table: leave it out, or choose another `psf`", model.name));
+    if (psf.has_field() && !is_measured(psf.model))
+        throw OptionError(fmt::format("{} reads a table of one cell, not of {}: choose another `psf`", model.name,
+                                      psf.table->field().cells()));
     if (psf.table && std::abs(psf.table->scale().pixel_size_nm / pixel_size_nm - 1) > 1e-3)
         throw OptionError(
             fmt::format("the table of {0} is for pixels of {1:g} nm, not of {2:g} nm: measure one with this "
@@ -258,6 +291,13 @@ double width_in_focus_um(const Psf& psf) {
 PsfInDouble::PsfInDouble(const Psf& psf, double pixel_size_nm)
     : model_(psf.model), table_(psf.table), numbers_(numbers_of<double>(psf, pixel_size_nm)) {}
 
+PsfInDouble PsfInDouble::at(double x_px, double y_px) const {
+    if (numbers_.table.cells_x * numbers_.table.cells_y <= 1) return *this;
+    PsfInDouble one = *this;
+    move_to_cell(x_px, y_px, one.numbers_);
+    return one;
+}
+
 PsfWidths PsfInDouble::widths(const double* shape) const {
     const Widths w = of(model_).widths(numbers_, shape);
     return {w.x, w.y};
@@ -291,7 +331,9 @@ void PsfInDouble::add_photons(const double* theta, int left, int top, int width,
     double moved[4 + max_shape_parameters];
     std::copy_n(theta, 4 + shape_parameters_of(model_).size(), moved);
     moved[0] -= left, moved[1] -= top;
-    of(model_).add_photons(numbers_, moved, width, height, image);
+    PsfNumbers<double> numbers = numbers_;
+    move_to_cell(theta[0], theta[1], numbers);
+    of(model_).add_photons(numbers, moved, width, height, image);
 }
 
 }  // namespace glint

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <span>
 
 #include "glint/psf.hpp"
@@ -23,6 +24,15 @@ template <class Scalar>
 PsfNumbers<Scalar> numbers_of(const Psf& psf, double pixel_size_nm, const WidthLimits& limits = {});
 extern template PsfNumbers<float> numbers_of(const Psf&, double, const WidthLimits&);
 extern template PsfNumbers<double> numbers_of(const Psf&, double, const WidthLimits&);
+
+/// Restricts a table of several cells to the one that contains a place of the movie, px, or the nearest one. Does
+/// nothing with one cell. Only computes the address of the cell.
+template <class Scalar>
+void move_to_cell(double x_px, double y_px, PsfNumbers<Scalar>& numbers);
+extern template void move_to_cell(double, double, PsfNumbers<float>&);
+extern template void move_to_cell(double, double, PsfNumbers<double>&);
+/// Returns the number of values of a cell.
+std::size_t cell_size(const PsfTableView& table);
 
 /// Throws OptionError if the model needs a table and the PSF has none, or one that is too small.
 void require_table(const Psf& psf);
@@ -60,6 +70,9 @@ class PsfInDouble {
   public:
     PsfInDouble(const Psf& psf, double pixel_size_nm);
 
+    /// Returns the PSF at a place of the movie, px, for molecules whose coordinates are others. Only a measured PSF
+    /// that changes over the field depends on the place.
+    PsfInDouble at(double x_px, double y_px) const;
     /// Returns the standard deviations along x and y.
     PsfWidths widths(const double* shape) const;
     /// Returns the range that the calibration or the table covers.
@@ -77,7 +90,8 @@ class PsfInDouble {
     /// Returns true if the model is a product of Gaussians along x and y, which its widths determine.
     bool separable() const;
     /// Adds N h(x, y, shape) to an image of height x width pixels in C order. Its pixel (0, 0) is at (left, top) in
-    /// theta's coordinates. theta: x, y, N, bg (not added), shape.
+    /// theta's coordinates. theta: x, y, N, bg (not added), shape. If the PSF changes over the field, x and y are those
+    /// of the movie.
     void add_photons(const double* theta, int left, int top, int width, int height, double* image) const;
 
   private:

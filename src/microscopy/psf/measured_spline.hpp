@@ -4,6 +4,9 @@
 // The table's indices are z, y, x, with table.samples coefficients a pixel along x and y. Its middle is the molecule.
 // The range of z begins at index 1 and ends at the last index but one; in 2D there is one plane. Outside of the table,
 // the outermost coefficients continue.
+//
+// A table may have several cells, for a PSF that changes over the field. Each element of a Lane reads one cell: the
+// first, unless choose_cell() was called.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -18,6 +21,21 @@ struct MeasuredSpline : AnyShape {
     static constexpr int slopes_count = has_z ? 3 : 2;  // by x, y and z
     static constexpr Scalar min_h = Scalar(1e-12);      // a spline may swing below 0
     static constexpr int max_roi = 31, max_samples = 2;
+
+    IntLane first_plane{};  // of the cell, counted from the first plane of the table
+
+    GLINT_INLINE MeasuredSpline(const PsfNumbers<Scalar>& numbers) : AnyShape{numbers} {}
+
+    /// Sets the cell that contains a place of the movie, px, or the nearest one.
+    GLINT_INLINE void choose_cell(Lane x_px, Lane y_px) {
+        const PsfTableView& table = psf.table;
+        const IntLane column = cell_along(x_px - Scalar(table.left_px), table.cells_per_px, table.cells_x),
+                      row = cell_along(y_px - Scalar(table.top_px), table.cells_per_px, table.cells_y);
+        first_plane = (row * table.cells_x + column) * table.shape[0];
+    }
+    GLINT_INLINE static IntLane cell_along(Lane from_first_px, float cells_per_px, int cells) {
+        return index(from_first_px * Scalar(cells_per_px), cells);
+    }
 
     GLINT_INLINE Widths widths(const Lane*) const {
         return {splat(psf.table.width_px), splat(psf.table.width_px), Lane{}, Lane{}};
@@ -79,13 +97,15 @@ struct MeasuredSpline : AnyShape {
     /// The molecule on the grid of coefficients.
     struct Axes {
         Place x, z;
-        Lane y;  // of pixel row 0
+        Lane y;               // of pixel row 0
+        IntLane first_plane;  // of the four
         Scalar z_per_um;
 
         GLINT_INLINE Axes(const MeasuredSpline& model, const Lane* theta)
             : x(0.5f * Scalar(model.psf.table.shape[2] - 1) - Scalar(model.psf.table.samples) * theta[0]),
               z(place_along_z(model.psf, theta)),
               y(0.5f * Scalar(model.psf.table.shape[1] - 1) - Scalar(model.psf.table.samples) * theta[1]),
+              first_plane(to_int(z.first) + model.first_plane),
               z_per_um(planes_per_um(model.psf)) {}
         GLINT_INLINE static Place place_along_z(const PsfNumbers<Scalar>& psf, const Lane* theta) {
             if constexpr (has_z) {
@@ -105,7 +125,7 @@ struct MeasuredSpline : AnyShape {
         GLINT_INLINE Place row(const PsfTableView& table, int j) const { return Place(y + Scalar(j * table.samples)); }
         /// Where a row of the table begins in the first of four planes.
         GLINT_INLINE IntLane line(const PsfTableView& table, Lane at) const {
-            return (to_int(z.first) * table.shape[1] + index(at, table.shape[1])) * table.shape[2];
+            return (first_plane * table.shape[1] + index(at, table.shape[1])) * table.shape[2];
         }
     };
 
@@ -287,7 +307,7 @@ struct MeasuredSpline : AnyShape {
             const Depth deep(axes.z.fraction);
             for (int k = 0; k < planes; ++k) deep_[k] = deep.value[k][0], deep_slope_[k] = deep.slope[k][0];
             z_per_um_ = axes.z_per_um;
-            first_column_ = int(axes.x.first[0]), first_row_ = int(y.first[0]), first_plane_ = int(axes.z.first[0]);
+            first_column_ = int(axes.x.first[0]), first_row_ = int(y.first[0]), first_plane_ = axes.first_plane[0];
         }
 
         GLINT_INLINE void draw(int rows, int pitch, int plane, float* to) {

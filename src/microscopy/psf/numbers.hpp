@@ -12,6 +12,10 @@ struct PsfTableView {
     int shape[4];
     int samples;     // coefficients a pixel, along x and y
     float width_px;  // of the matched filter
+    // The cells of a field follow each other in `values`, row by row. The place is that of the first cell's corner in
+    // the movie, px.
+    int cells_x, cells_y;
+    float left_px, top_px, cells_per_px;
 };
 
 /// A glint::Psf in pixels (z in micrometres); float for the fit, double for everything else.

@@ -36,12 +36,14 @@ constexpr CurveValue curve_values[] = {
     {"z_max_um", "z_max", &CurveInUm::z_max_um},
 };
 constexpr std::string_view psf_sigma_key = "sigma_um", curve_window_key = "roi_size", curve_pixel_key = "pixel_size_um",
-                           own_numbers_key = "numbers", table_key = "table";
+                           own_numbers_key = "numbers", table_key = "table", field_x_key = "field_x_px",
+                           field_y_key = "field_y_px";
 
 /// The values of a PSF except the model's own numbers.
 struct ValuesInUm {
     double sigma_um = 0;
     CurveInUm curve = {};
+    double field_x_px = 0, field_y_px = 0;
 };
 
 /// Calls visit(key, value) for each value; `value` is mutable if `values` is.
@@ -50,6 +52,7 @@ void for_all_values(Values& values, const Visit& visit) {
     visit(psf_sigma_key, values.sigma_um);
     for (const CurveValue& c : curve_values) visit(c.key, values.curve.*c.value);
     visit(curve_window_key, values.curve.roi_size), visit(curve_pixel_key, values.curve.pixel_size_um);
+    visit(field_x_key, values.field_x_px), visit(field_y_key, values.field_y_px);
 }
 
 /// Returns nanometres converted through micrometres, so that files keep the bytes they had when lengths were stored in
@@ -65,6 +68,24 @@ Number parse_value(std::string_view text, std::string_view part) {
     return value;
 }
 
+/// Describes the cells of a table: "24 x 24 cells of 21.3 px from (-4, 0) px of the movie".
+std::string describe_field(const Psf& psf) {
+    const PsfField& field = psf.table->field();
+    return fmt::format("{} x {} cells of {} px from ({}, {}) px of the movie", field.cells_x, field.cells_y,
+                       field.cell_px, field.left_px - psf.field_x_px, field.top_px - psf.field_y_px);
+}
+
+nlohmann::ordered_json table_json(const Psf& psf) {
+    nlohmann::ordered_json json{{"shape", psf.table->shape()}, {"hash", fmt::format("{:016x}", psf.table->hash())}};
+    const PsfField& field = psf.table->field();
+    if (psf.has_field())
+        json["field"] = {{"cells", {field.cells_x, field.cells_y}},
+                         {"cell_px", field.cell_px},
+                         {"left_px", field.left_px - psf.field_x_px},
+                         {"top_px", field.top_px - psf.field_y_px}};
+    return json;
+}
+
 /// Removes the text up to the separator and returns it.
 std::string_view take_part(std::string_view& text, char separator) {
     const std::string_view part = text.substr(0, text.find(separator));
@@ -76,7 +97,7 @@ std::string_view take_part(std::string_view& text, char separator) {
 
 std::string to_text(const Psf& psf) {
     std::string text(to_name(psf.model));
-    const ValuesInUm plain, values{um_of(psf.sigma_nm), in_um(psf.curve)};
+    const ValuesInUm plain, values{um_of(psf.sigma_nm), in_um(psf.curve), psf.field_x_px, psf.field_y_px};
     // distinguishes 0 and -0
     const auto bits_of = [](auto value) { return std::bit_cast<std::uint64_t>(double(value)); };
     std::vector<std::uint64_t> defaults;
@@ -116,6 +137,7 @@ Psf parse_psf(std::string_view text, std::shared_ptr<const PsfTable> table) {
         if (!known) throw InputError(fmt::format("{} is no value of a PSF", part));
     }
     psf.sigma_nm = values.sigma_um * 1000, psf.curve = in_nm(values.curve);
+    psf.field_x_px = values.field_x_px, psf.field_y_px = values.field_y_px;
     if (psf.numbers.size() > describe(psf.model).numbers.size())
         throw InputError(fmt::format("{} numbers for {}, which has {}", psf.numbers.size(), to_name(psf.model),
                                      describe(psf.model).numbers.size()));
@@ -148,6 +170,7 @@ std::string provenance_of(const Psf& psf) {
     if (psf.table) {
         text = fmt::format("Table of coefficients: {} ({:016x})\n", fmt::join(psf.table->shape(), " x "),
                            psf.table->hash());
+        if (psf.has_field()) text += fmt::format("PSF over the field: {}\n", describe_field(psf));
     } else if (model.calibrated) {
         std::vector<std::string> values;
         const CurveInUm curve = in_um(psf.curve);
@@ -170,7 +193,7 @@ nlohmann::ordered_json psf_json(const Psf& psf) {
     const CurveInUm curve = in_um(psf.curve);
     nlohmann::ordered_json json{{"model", std::string(model.name)}};
     if (psf.table)
-        json["table"] = {{"shape", psf.table->shape()}, {"hash", fmt::format("{:016x}", psf.table->hash())}};
+        json["table"] = table_json(psf);
     else if (model.calibrated)
         for (const CurveValue& c : curve_values) json["calibration_um"][std::string(c.label)] = curve.*c.value;
     else

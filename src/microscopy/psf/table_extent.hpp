@@ -21,12 +21,13 @@ constexpr InnerPlanes inner_planes(const PsfTable::Shape& shape) {
 double find_filter_width_px(const PsfTable::Shape& shape, std::span<const float> coefficients, int samples_per_px);
 
 /// Returns half the edge of a square window, px, that contains 80 % of a spot's light, on average over the planes. A
-/// larger window gains little: its outer pixels contain mostly background.
+/// larger window gains little: its outer pixels contain mostly background. The cell with the widest
+/// spots decides.
 double find_half_window_px(const PsfTable& table);
 
 /// A part of the light of each plane, 0 to 1.
 struct LightShare {
-    double mean = 0, min = 0;  ///< over the planes
+    double mean = 0, min = 0;  ///< over the planes, and over the cells
 };
 
 /// Returns the part of a spot's light in a window of `size` px around the molecule.

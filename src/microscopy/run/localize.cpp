@@ -95,7 +95,7 @@ Localizations localize_frames(Movie& movie, const Camera& camera, const Localize
     const LocalizeOptions& options = job.options;
     warn_before(movie.info(), camera, options.warn);
     Localizations rows;
-    Totals totals(job.like.width, job.like.height);
+    Totals totals(job);
     const std::int64_t all = job.frames.end - job.frames.begin;
     FrameRange left = job.frames;
     const auto next = [&] { return std::exchange(left, {}); };

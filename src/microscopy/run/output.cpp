@@ -237,6 +237,7 @@ void warn_about(const Totals& totals, Movie& movie, const Camera& camera, const 
         warn(why_no_rows(totals, checks));
     else if (!causes.any())
         warn(psf_warning(totals, job));
+    warn(totals.outside.warning());
     warn(z_bound_warning(job.options.psf, totals.counts.at_bound, totals.rows));
     if (!causes.any()) {
         if (totals.rows > 0) warn(disagreement_of(job.lone, job.options.psf));

@@ -24,9 +24,9 @@ struct Totals {
     SmallPValues p_values;
     RepeatedRows repeated;
     ConstantPairs pairs;
+    RowsOutsideField outside;
 
-    /// For frames of this size, px.
-    Totals(int width, int height) : repeated(width, height) {}
+    explicit Totals(const LocalizeJob& job) : repeated(job.like.width, job.like.height), outside(job.options) {}
 
     void add(const BlockResult& block) {
         frames += block.frames();
@@ -36,6 +36,7 @@ struct Totals {
         p_values.add(block.rows);
         repeated.add(block.rows);
         pairs.add(block.rows);
+        outside.add(block.rows);
         spreads.insert(spreads.end(), block.noise_checks.begin(), block.noise_checks.end());
     }
 };

@@ -102,4 +102,20 @@ class RepeatedRows {
     std::size_t cells_along_, cells_down_;
 };
 
+/// Counts the rows outside of the field of a measured PSF that changes over it.
+class RowsOutsideField {
+  public:
+    explicit RowsOutsideField(const LocalizeOptions& options);
+    /// `rows`: in the coordinates of whole frames.
+    void add(const Localizations& rows);
+
+    /// Returns a message for the user: how many rows lie outside, by more than a cell, and the remedy. Empty if they
+    /// are few, or the PSF is the same everywhere.
+    std::string warning() const;
+
+  private:
+    PsfField field_;  ///< in the coordinates of whole frames; one cell if the PSF is the same everywhere
+    std::int64_t rows_ = 0, outside_ = 0;
+};
+
 }  // namespace glint

@@ -98,7 +98,7 @@ Run::Run(Movie& movie, const Camera& camera, fs::path out, LocalizeJob& job, Wri
       fingerprint_(fingerprint_of(movie, camera, job)),
       journal_(journal_path(out_), TableLayout(job.like)),
       finished_(fingerprint_, TableLayout(job.like), job.frames),
-      totals_(job.like.width, job.like.height) {
+      totals_(job) {
     // With --resume the output may exist: a run can be killed after its rename and before its records are removed.
     // take_up() checks this.
     if (!job.options.resume) check_output(out_, job.options, movie.info());

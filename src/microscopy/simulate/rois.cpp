@@ -49,6 +49,7 @@ class RoiMaker {
         : options_(options),
           parameters_(parameter_count(psf.model)),
           psf_(psf, pixel_size_nm),
+          field_(psf.has_field() ? psf.table->field() : PsfField{}),
           camera_(camera),
           view_(whole_sensor(camera_, options.size)) {}
 
@@ -60,7 +61,8 @@ class RoiMaker {
         rois.variance_scalar = view_.variance_scalar();
         if (!view_.variance_map().empty()) rois.variance.resize(pixels);
         if (!view_.qe_map().empty()) rois.qe.resize(pixels);
-        if (camera_.has_maps()) rois.x_corner.resize(options_.count), rois.y_corner.resize(options_.count);
+        if (camera_.has_maps() || field_.cells() > 1)
+            rois.x_corner.resize(options_.count), rois.y_corner.resize(options_.count);
         for (int p = 0; p < max_parameters; ++p) truth[p].assign(p < parameters_ ? options_.count : 0, 0.0f);
     }
 
@@ -68,12 +70,18 @@ class RoiMaker {
         const int size = options_.size;
         double mean[max_roi_size * max_roi_size];
         std::fill_n(mean, size * size, options_.background);
-        add_spot(draw_truth(k, truth), size, size, {mean, std::size_t(size) * size});
         const std::size_t corner = place(k);
+        PsfInDouble psf = psf_;
         if (!rois.x_corner.empty()) {
-            rois.x_corner[k] = std::int32_t(corner % std::size_t(camera_.sensor_width));
-            rois.y_corner[k] = std::int32_t(corner / std::size_t(camera_.sensor_width));
+            if (camera_.has_maps()) {
+                rois.x_corner[k] = std::int32_t(corner % std::size_t(camera_.sensor_width));
+                rois.y_corner[k] = std::int32_t(corner / std::size_t(camera_.sensor_width));
+            } else {
+                place_in_cells(k, rois);
+            }
+            psf = psf_.at(rois.x_corner[k] + 0.5 * (size - 1), rois.y_corner[k] + 0.5 * (size - 1));
         }
+        add_spot(draw_truth(psf, k, truth), size, size, {mean, std::size_t(size) * size});
         Random random(options_.seed, Stream::roi_noise, k);
         for (int j = 0; j < size; ++j)
             for (int i = 0; i < size; ++i) {
@@ -90,7 +98,7 @@ class RoiMaker {
   private:
     /// Draws the parameters of ROI k. The spot is computed from the values rounded to float, so that the truth is
     /// exact.
-    Spot draw_truth(std::size_t k, Truth& truth) const {
+    Spot draw_truth(const PsfInDouble& psf, std::size_t k, Truth& truth) const {
         Random random(options_.seed, Stream::roi_truth, k);
         const double centre = (options_.size - 1) / 2.0, spread = options_.spread_px;
         const float x = truth[0][k] = float(random.uniform(centre - spread, centre + spread));
@@ -98,9 +106,20 @@ class RoiMaker {
         const float photons = truth[2][k] = float(random.uniform(options_.photons_min, options_.photons_max));
         const float z_um = float(random.uniform(-options_.z_range_nm / 1000, options_.z_range_nm / 1000));
         truth[3][k] = float(options_.background);
-        const Spot spot = make_spot(psf_, x, y, z_um, photons);
+        const Spot spot = make_spot(psf, x, y, z_um, photons);
         for (int p = 4; p < parameters_; ++p) truth[std::size_t(p)][k] = float(spot.shape[std::size_t(p - 4)]);
         return spot;
+    }
+
+    /// Sets ROI k's corner to a random place in the field of the PSF.
+    void place_in_cells(std::size_t k, Rois& rois) const {
+        Random random(options_.seed, Stream::roi_place, k);
+        const auto along = [&](double first_px, int cells) {
+            return std::int32_t(
+                std::lround(first_px + random.uniform() * field_.cell_px * cells - 0.5 * options_.size));
+        };
+        rois.x_corner[k] = along(field_.left_px, field_.cells_x),
+        rois.y_corner[k] = along(field_.top_px, field_.cells_y);
     }
 
     /// Returns the sensor pixel of ROI k's pixel (0, 0): a random position on the maps.
@@ -115,6 +134,7 @@ class RoiMaker {
     RoiSimulation options_;
     int parameters_;
     PsfInDouble psf_;
+    PsfField field_;  // of the PSF; one cell if it is the same everywhere
     Camera camera_;
     CameraView view_;
 };

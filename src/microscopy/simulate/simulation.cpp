@@ -11,6 +11,7 @@
 
 #include "base/arena.hpp"
 #include "base/system.hpp"
+#include "data/camera_of_movie.hpp"
 #include "data/shape_columns.hpp"
 #include "glint/error.hpp"
 #include "glint/simulate.hpp"
@@ -138,7 +139,9 @@ Simulation::Simulation(const SimulateOptions& options, const Camera& camera) {
     const CameraView checks_the_camera(camera, options.width, options.height);
     std::optional<BeadStack> beads;
     if (options.structure == Structure::beads) beads.emplace(options);
-    state_ = std::make_unique<State>(State{options, camera, PsfInDouble(options.psf, options.pixel_size_nm),
+    Psf psf = options.psf;
+    place_in_field(camera, {}, psf);
+    state_ = std::make_unique<State>(State{options, camera, PsfInDouble(psf, options.pixel_size_nm),
                                            make_scene(options), std::move(beads), walk(options)});
 }
 

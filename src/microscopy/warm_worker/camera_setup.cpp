@@ -40,10 +40,11 @@ std::shared_ptr<const CameraView::Maps> take_maps(const CameraSetup& setup, Unpa
 std::shared_ptr<const PsfTable> take_table(Unpacker& unpacker) try {
     std::vector<PsfTable::Shape> shape;
     std::vector<PsfTable::Scale> scale;
+    std::vector<PsfField> field;
     std::vector<float> values;
-    unpacker.take(shape), unpacker.take(scale), unpacker.take(values);
-    if (!unpacker.good() || shape.size() != 1 || scale.size() != 1) return {};
-    return std::make_shared<const PsfTable>(shape[0], std::move(values), scale[0]);
+    unpacker.take(shape), unpacker.take(scale), unpacker.take(field), unpacker.take(values);
+    if (!unpacker.good() || shape.size() != 1 || scale.size() != 1 || field.size() != 1) return {};
+    return std::make_shared<const PsfTable>(shape[0], std::move(values), scale[0], field[0]);
 } catch (const OptionError&) {
     return {};
 }
@@ -64,7 +65,7 @@ std::size_t num_bytes(const LargeParts& parts) {
     if (parts.maps) for_maps(*parts.maps, [&](const auto& map) { bytes += packed_bytes(map.size() * sizeof map[0]); });
     if (parts.table)
         bytes += packed_bytes(sizeof(PsfTable::Shape)) + packed_bytes(sizeof(PsfTable::Scale)) +
-                 packed_bytes(parts.table->values().size_bytes());
+                 packed_bytes(sizeof(PsfField)) + packed_bytes(parts.table->values().size_bytes());
     return bytes;
 }
 
@@ -74,6 +75,7 @@ void pack(const LargeParts& parts, std::span<std::byte> to) {
     if (!parts.table) return;
     packer.add(std::vector{parts.table->shape()});
     packer.add(std::vector{parts.table->scale()});
+    packer.add(std::vector{parts.table->field()});
     packer.add(parts.table->values());
 }
 

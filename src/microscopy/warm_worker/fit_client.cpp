@@ -158,7 +158,7 @@ std::byte* FitClient::memory_for(const LargeParts& large, const BatchLayout& lar
 }
 
 void FitClient::run(const Stack& stack, RowShare& share, FitInfo& info) {
-    const BatchKind kind = kind_of(stack.rois, starts_of(stack.rois, stack.options), stack.psf.model);
+    const BatchKind kind = kind_of(stack.rois, starts_of(stack.rois, stack.options), stack.psf);
     const std::int64_t all = std::int64_t(stack.rois.count), most = rows_of_part(kind, all, stack.options.batch_size);
     const BatchLayout largest = layout_of(kind, most);
     const std::size_t parts = all > most ? max_parts : 1;

@@ -59,7 +59,8 @@ FitJob job_of(const RoiView& rois, const Psf& psf, double pixel_size_nm, const F
     FitJob job;
     job.size = rois.size, job.type = rois.type;
     job.columns = (rois.variance.empty() ? 0u : has_variance) | (rois.qe.empty() ? 0u : has_qe) |
-                  (rois.additive.empty() ? 0u : has_additive) | (rois.camera ? has_camera : 0u);
+                  (rois.additive.empty() ? 0u : has_additive) | (rois.camera ? has_camera : 0u) |
+                  (psf.has_field() ? has_corners : 0u);
     if (rois.camera) job.camera = setup_of(*rois.camera);
     job.known_starts = starts_of(rois, options).known;
     job.setup = setup_of(psf, pixel_size_nm, options);
@@ -70,7 +71,7 @@ FitJob job_of(const RoiView& rois, const Psf& psf, double pixel_size_nm, const F
 // Checks bounds before any multiplication: 2^24 rows of 31 x 31 px and four planes are 2^38 bytes.
 bool is_sound(const FitJob& job, std::size_t memory_bytes, const LargeParts& parts) {
     if (!is_sound(job.setup, parts) || !is_type(job.type) || job.rows < 1 || job.rows > max_rows || job.size < 1 ||
-        job.size > largest_roi || job.columns > (has_variance | has_qe | has_additive | has_camera) ||
+        job.size > largest_roi || job.columns > (has_variance | has_qe | has_additive | has_camera | has_corners) ||
         (job.columns & (has_variance | has_qe)) == has_qe || ((job.columns & has_camera) && !is_sound(job.camera)))
         return false;
     const int parameters = parameter_count(model_of(job.setup));
@@ -83,10 +84,11 @@ bool has_maps(const FitJob& job) { return (job.columns & has_camera) && job.came
 BatchLayout layout_of(const FitJob& job) {
     return glint::layout_of({.size = job.size,
                              .type = job.type,
-                             .corners = has_maps(job),
+                             .corners = has_maps(job) || (job.columns & has_corners) != 0,
                              .variance = (job.columns & has_variance) != 0,
                              .qe = (job.columns & has_qe) != 0,
                              .additive = (job.columns & has_additive) != 0,
+                             .maps = has_maps(job),
                              .known_starts = job.known_starts,
                              .parameters = parameter_count(model_of(job.setup))},
                             job.rows);

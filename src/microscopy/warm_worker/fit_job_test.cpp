@@ -6,6 +6,7 @@
 
 #include <random>
 
+#include "tests/field_psf.hpp"
 #include "tests/typical_psf.hpp"
 
 namespace glint::warm_worker {
@@ -93,6 +94,32 @@ TEST_F(FitJobMessage, arrives_as_it_was_sent) {
     EXPECT_EQ(fits.p_value[3], 0.5f);
     EXPECT_EQ(fits.iterations[19], 9);
     EXPECT_EQ(fits.status[7], FitStatus(1));
+}
+
+TEST_F(FitJobMessage, a_psf_over_the_field_arrives_with_the_corners) {
+    SampleStack stack(20);
+    std::vector<std::int32_t> x(20, 31), y(20, -7);
+    x[19] = 77;
+    stack.view.x_corner = x, stack.view.y_corner = y;
+    Psf psf = test::field_psf(PsfModel::SplineXYZNB);
+    psf.field_x_px = 12;
+    const LargeParts sent{nullptr, psf.table};
+    std::vector<std::byte> packed(num_bytes(sent));
+    pack(sent, packed);
+    FitJob job = job_of(stack.view, psf, 100, {});
+    job.rows = 20;
+    const auto parts = unpack(job.camera, job.setup, packed);
+    ASSERT_TRUE(parts);
+    EXPECT_EQ(parts->table->hash(), psf.table->hash());
+    EXPECT_EQ(parts->table->field(), psf.table->field());
+    ASSERT_TRUE(is_sound(job, memory_bytes, *parts));
+    copy_parts(up_parts(stack.view, starts_of(stack.view, {}), layout_of(job), 0), memory.data(), 0, CopyTo::batch);
+    const JobView seen(job, memory.data(), *parts);
+    ASSERT_TRUE(is_inside(seen, job));
+    ASSERT_EQ(seen.rois.x_corner.size(), 20u);
+    EXPECT_EQ(seen.rois.x_corner[19], 77);
+    EXPECT_EQ(seen.rois.y_corner[19], -7);
+    EXPECT_EQ(seen.psf.field_x_px, 12);
 }
 
 TEST_F(FitJobMessage, one_row_more_than_the_memory_holds_is_refused) {

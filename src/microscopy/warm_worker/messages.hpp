@@ -76,7 +76,7 @@ struct CameraSetup {
 };
 
 /// The columns of RoiView that a job has, as bits. A bool from another process might have an invalid value.
-enum Columns : std::uint32_t { has_variance = 1, has_qe = 2, has_additive = 4, has_camera = 8 };
+enum Columns : std::uint32_t { has_variance = 1, has_qe = 2, has_additive = 4, has_camera = 8, has_corners = 16 };
 
 /// Rows to fit, in shared memory. The data of layout_of() begin at `at`, the results at results_at(). A message with a
 /// descriptor replaces the memory of earlier jobs. That memory begins with the LargeParts (camera_setup.hpp) of all

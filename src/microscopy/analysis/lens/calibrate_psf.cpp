@@ -3,6 +3,7 @@
 #include "glint/calibrate_psf.hpp"
 
 #include <fmt/format.h>
+#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <array>
@@ -10,11 +11,14 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "analysis/lens/bead_sections.hpp"
+#include "analysis/lens/choose_field.hpp"
 #include "analysis/lens/choose_grid.hpp"
 #include "analysis/lens/faulty_slices.hpp"
+#include "analysis/lens/field_cells.hpp"
 #include "analysis/lens/field_change.hpp"
 #include "analysis/lens/find_beads.hpp"
 #include "analysis/lens/held_out.hpp"
@@ -23,6 +27,7 @@
 #include "analysis/lens/psf_shape.hpp"
 #include "analysis/lens/psf_warnings.hpp"
 #include "analysis/lens/reject_beads.hpp"
+#include "base/arena.hpp"
 #include "base/median.hpp"
 #include "glint/error.hpp"
 #include "psf/in_double.hpp"
@@ -37,6 +42,7 @@ constexpr double max_center_nm = 1e5;  // z of fits has single precision: 0.01 n
 constexpr double min_z_scale = 0.2, max_z_scale = 3;
 constexpr int min_roi = 7, max_roi = 101;
 constexpr std::size_t max_beads = 40;  // more hardly improve the PSF, and cost time
+constexpr std::size_t max_field_beads = 100;
 constexpr double max_offset_px = 0.6;  // of a bead from the middle of its window; else it is cut again
 constexpr double min_stack_depth_nm = 100;
 
@@ -90,19 +96,48 @@ std::vector<double> find_z(const std::vector<std::int64_t>& slices, std::int64_t
     return z;
 }
 
-/// Cuts off what lies beyond a range of z, rounded outwards to knots. Fits cannot leave the range of the table.
-std::shared_ptr<const PsfTable> crop(const PsfTable& table, double z_min_nm, double z_max_nm) {
-    PsfTable::Scale scale = table.scale();
-    PsfTable::Shape shape = table.shape();
-    const int intervals = shape[0] - 3;
-    const double step_nm = (scale.z_max_nm - scale.z_min_nm) / intervals, rounding = 1e-6;
-    const int first = std::clamp(int(std::floor((z_min_nm - scale.z_min_nm) / step_nm + rounding)), 0, intervals - 1);
-    const int last = std::clamp(int(std::ceil((z_max_nm - scale.z_min_nm) / step_nm - rounding)), first + 1, intervals);
-    scale.z_max_nm = scale.z_min_nm + last * step_nm, scale.z_min_nm += first * step_nm;
-    shape[0] = last - first + 3;
-    const std::size_t plane = std::size_t(shape[1]) * std::size_t(shape[2]);
-    const auto kept = table.values().subspan(std::size_t(first) * plane, std::size_t(shape[0]) * plane);
-    return std::make_shared<const PsfTable>(shape, std::vector<float>(kept.begin(), kept.end()), scale);
+/// The planes that cover a range of z, rounded outwards to knots. Fits cannot leave the range of the table.
+struct CroppedRange {
+    PsfTable::Shape shape;
+    PsfTable::Scale scale;
+    std::size_t first_plane = 0;
+
+    CroppedRange(const PsfTable& table, double z_min_nm, double z_max_nm) : shape(table.shape()), scale(table.scale()) {
+        const int intervals = shape[0] - 3;
+        const double step_nm = (scale.z_max_nm - scale.z_min_nm) / intervals, rounding = 1e-6;
+        const int first =
+            std::clamp(int(std::floor((z_min_nm - scale.z_min_nm) / step_nm + rounding)), 0, intervals - 1);
+        const int last =
+            std::clamp(int(std::ceil((z_max_nm - scale.z_min_nm) / step_nm - rounding)), first + 1, intervals);
+        scale.z_max_nm = scale.z_min_nm + last * step_nm, scale.z_min_nm += first * step_nm;
+        shape[0] = last - first + 3, first_plane = std::size_t(first);
+    }
+    std::size_t plane() const { return std::size_t(shape[1]) * std::size_t(shape[2]); }
+    std::size_t size() const { return std::size_t(shape[0]) * plane(); }
+    std::span<const float> of(std::span<const float> values) const {
+        return values.subspan(first_plane * plane(), size());
+    }
+};
+
+std::shared_ptr<const PsfTable> crop(const PsfTable& table, const CroppedRange& range) {
+    const auto kept = range.of(table.values());
+    return std::make_shared<const PsfTable>(range.shape, std::vector<float>(kept.begin(), kept.end()), range.scale);
+}
+
+/// The values of all cells: the PSF at the middle of each, with the light 1.
+std::vector<float> evaluate_cells(const LearntPsf& learnt, const PsfField& field, const CroppedRange& range) {
+    std::vector<float> values(std::size_t(field.cells()) * range.size());
+    in_own_arena([&] {
+        tbb::parallel_for(0, field.cells(), [&](int cell) {
+            const double x = field.left_px + (cell % field.cells_x + 0.5) * field.cell_px,
+                         y = field.top_px + (cell / field.cells_x + 0.5) * field.cell_px;
+            const Spline here = learnt.at(x, y);
+            const double light = find_light(here);
+            float* to = values.data() + std::size_t(cell) * range.size();
+            for (const float value : range.of(here.coefficients)) *to++ = float(double(value) / light);
+        });
+    });
+    return values;
 }
 
 class PsfCalibrator {
@@ -117,11 +152,14 @@ class PsfCalibrator {
         cut();
         if (leave_out_dark_slices()) cut();
         align();
-        const LearntPsf first = estimate_and_reject();
+        estimate_and_reject();
+        if (options_.field) require_field_beads();
         report(3);
-        const LearnOptions chosen =
-            choose_grid(beads_.windows, beads_.places, learn_options(), options_.z_step_nm * options_.z_scale);
+        LearnOptions chosen = choose_grid_of_some(learn_options_with_field());
         report(4);
+        std::optional<PsfFieldFit> field;
+        if (options_.field) field = choose_field(beads_, chosen);
+        if (field && field->degree == 0) chosen = choose_grid_of_some(learn_options());
         const LearntPsf learnt = learn_spline(beads_.windows, beads_.places, chosen);
         report(5);
         beads_.places = learnt.places;
@@ -136,9 +174,12 @@ class PsfCalibrator {
         const double per_px_per_um = options_.pixel_size_nm / 1000;
         out.x_tilt = per_px_per_um * shift.x_px_per_um, out.y_tilt = per_px_per_um * shift.y_px_per_um;
         out.warnings = find_warnings(out, learnt.spline);
-        if (std::string doubt = doubt_field(measure_field_change(beads_, learnt)); !doubt.empty())
+        out.field = field;
+        const bool has_terms = chosen.field.degree > 0;
+        if (std::string doubt = doubt_field(measure_field_change(beads_, learnt), has_terms); !doubt.empty())
             out.warnings.push_back(std::move(doubt));
-        out.table = crop(*out.table, out.z_min_nm, out.z_max_nm);
+        const CroppedRange range(*out.table, out.z_min_nm, out.z_max_nm);
+        out.table = has_terms ? make_cells(learnt, range, out) : crop(*out.table, range);
         report(steps);
         return out;
     }
@@ -156,6 +197,42 @@ class PsfCalibrator {
     LearnOptions learn_options() const {
         return {.finished_round = [this] { poll(); }};
     }
+
+    /// With a plane over the field, if its change is measured: else beads at the edge of the field would not fit, and
+    /// their misfit would hide that of the grid.
+    LearnOptions learn_options_with_field() const {
+        LearnOptions options = learn_options();
+        if (options_.field) options.field = limit_terms(beads_, 1);
+        return options;
+    }
+
+    /// Chooses the grid by at most max_beads beads: it depends on the lens and the slices.
+    LearnOptions choose_grid_of_some(const LearnOptions& options) const {
+        const std::size_t stride = (beads_.size() + max_beads - 1) / max_beads;
+        std::vector<BeadWindow> windows;
+        std::vector<BeadPlace> places;
+        for (std::size_t b = 0; b < beads_.size(); b += stride)
+            windows.push_back(beads_.windows[b]), places.push_back(beads_.places[b]);
+        return choose_grid(windows, places, options, options_.z_step_nm * options_.z_scale);
+    }
+
+    /// Returns the table of a PSF that changes over the field, and sets the error of its cells.
+    std::shared_ptr<const PsfTable> make_cells(const LearntPsf& learnt, const CroppedRange& range,
+                                               PsfCalibration& out) const {
+        const double error_nm_per_px =
+            find_error_per_px(learnt, out.z_min_nm, out.z_max_nm, out.fit_roi_size, options_.pixel_size_nm);
+        FieldCells cells = choose_cells(beads_.windows, error_nm_per_px, range.size());
+        out.field->cell_error_nm = cells.error_nm;
+        if (cells.error_nm > max_cell_error_nm * (1 + 1e-6))
+            out.warnings.push_back(fmt::format(
+                "{} x {} cells of {:.3g} px are the most that a PSF's file has, and x and y of molecules between them "
+                "are wrong by up to {:.1f} nm: measure a smaller window, `roi_size`, or a part of the field, `region`",
+                cells.field.cells_x, cells.field.cells_y, cells.field.cell_px, cells.error_nm));
+        std::vector<float> values = evaluate_cells(learnt, cells.field, range);
+        cells.field.left_px += options_.field_x_px, cells.field.top_px += options_.field_y_px;
+        return std::make_shared<const PsfTable>(range.shape, std::move(values), range.scale, cells.field);
+    }
+
     std::string names() const {
         const std::string first = stacks_[0]->info().name;
         return stacks_.size() == 1 ? first : fmt::format("{} and {} more", first, stacks_.size() - 1);
@@ -209,8 +286,9 @@ class PsfCalibrator {
             if (candidates_[k].rejected.empty()) used.push_back(k);
         std::stable_sort(used.begin(), used.end(),
                          [&](std::size_t a, std::size_t b) { return candidates_[a].light > candidates_[b].light; });
-        for (std::size_t k = max_beads; k < used.size(); ++k)
-            candidates_[used[k]].rejected = fmt::format("the {} brightest beads are enough", max_beads);
+        const std::size_t most = options_.field ? max_field_beads : max_beads;
+        for (std::size_t k = most; k < used.size(); ++k)
+            candidates_[used[k]].rejected = fmt::format("the {} brightest beads are enough", most);
     }
 
     /// For the end of an error, after `separator`.
@@ -294,16 +372,26 @@ class PsfCalibrator {
     }
 
     /// Learns, rejects the beads that do not fit, and cuts windows again that are not centred.
-    LearntPsf estimate_and_reject() {
+    void estimate_and_reject() {
         for (int round = 0;; ++round) {
-            LearntPsf learnt = learn_spline(beads_.windows, beads_.places, learn_options());
+            LearntPsf learnt = learn_spline(beads_.windows, beads_.places, learn_options_with_field());
             beads_.places = learnt.places;
             const bool last = round == 3;
             if (!last && reject_misfits(learnt, candidates_, beads_)) continue;
             if (!last && reject_drifts(learnt, candidates_, beads_)) continue;
             if (!last && recentre()) continue;
-            return learnt;
+            return;
         }
+    }
+
+    void require_field_beads() const {
+        constexpr std::size_t least = CalibratePsfOptions::min_field_beads;
+        if (beads_.size() >= least) return;
+        throw InputError(
+            fmt::format("{}: {} usable bead{} of {} spots are too few to measure how the PSF changes over the field, "
+                        "`field`, which "
+                        "needs {}: record more stacks with beads all over the field, or leave `field` out",
+                        names(), beads_.size(), beads_.size() == 1 ? "" : "s", candidates_.size(), least));
     }
 
     bool recentre() {
@@ -355,7 +443,7 @@ class PsfCalibrator {
     void add_sections(const LearntPsf& learnt, PsfCalibration& out) const {
         for (std::size_t b = 0; b < beads_.size(); ++b)
             out.beads[beads_.candidates[b]].sections =
-                cut_sections(beads_.windows[b], learnt.places[b], learnt.background[b], learnt.spline,
+                cut_sections(beads_.windows[b], learnt.places[b], learnt.background[b], learnt.at(beads_.windows[b]),
                              0.5 * (out.z_min_nm + out.z_max_nm));
     }
 

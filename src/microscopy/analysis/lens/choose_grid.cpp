@@ -18,16 +18,6 @@ constexpr std::size_t max_fits = 300;
 constexpr double max_added = 100;  // so that a few wrong fits do not decide
 constexpr int short_rounds = 4;    // the positions are known already
 
-/// Approximately the deviance at the slice's known place: that of the fit, and what moving the fit there adds. A fit
-/// hides errors of the PSF by a wrong x, y or z.
-double deviance_at_place(const HeldOutFit& held_out) {
-    const auto added = [](double error, double crlb) { return crlb > 0 ? std::pow(error / crlb, 2) : max_added; };
-    const SliceFit& fit = held_out.fit;
-    return fit.deviance + std::min(max_added, added(held_out.x_error_px, fit.crlb[fit_x]) +
-                                                  added(held_out.y_error_px, fit.crlb[fit_y]) +
-                                                  added(held_out.z_error_nm, fit.crlb[fit_z]));
-}
-
 /// The mean of the differences of deviance, and its standard error.
 struct Gain {
     double mean = 0, error = 0;
@@ -57,6 +47,14 @@ double start_knot_nm(const SliceRange& range, double step_nm) {
 }
 
 }  // namespace
+
+double deviance_at_place(const HeldOutFit& held_out) {
+    const auto added = [](double error, double crlb) { return crlb > 0 ? std::pow(error / crlb, 2) : max_added; };
+    const SliceFit& fit = held_out.fit;
+    return fit.deviance + std::min(max_added, added(held_out.x_error_px, fit.crlb[fit_x]) +
+                                                  added(held_out.y_error_px, fit.crlb[fit_y]) +
+                                                  added(held_out.z_error_nm, fit.crlb[fit_z]));
+}
 
 LearnOptions choose_grid(const std::vector<BeadWindow>& beads, const std::vector<BeadPlace>& start,
                          const LearnOptions& options, double z_step_nm) {

@@ -5,9 +5,14 @@
 #include <vector>
 
 #include "analysis/lens/bead_window.hpp"
+#include "analysis/lens/held_out.hpp"
 #include "analysis/lens/learn_spline.hpp"
 
 namespace glint::lens {
+
+/// Returns approximately the deviance at the slice's known place: that of the fit, and what moving the fit there adds.
+/// A fit hides errors of the PSF by a wrong x, y or z.
+double deviance_at_place(const HeldOutFit& held_out);
 
 /// Returns `options` with the chosen knots and samples. Another grid than the default (50 nm, 1 point a pixel) is
 /// chosen only if it lowers the deviance of the same held-out slices by more than twice the standard error of the

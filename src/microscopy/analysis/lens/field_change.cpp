@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "analysis/lens/bead_model.hpp"
+#include "glint/calibrate_psf.hpp"
 
 namespace glint::lens {
 namespace {
@@ -97,8 +98,8 @@ FieldChange measure_field_change(const BeadSet& beads, const LearntPsf& learnt) 
     std::vector<Residual> residuals;
     double square_of_h = 0;
     for (std::size_t b = 0; b < n; ++b)
-        residuals.push_back(
-            average_residual(beads.windows[b], learnt.places[b], learnt.background[b], learnt.spline, square_of_h));
+        residuals.push_back(average_residual(beads.windows[b], learnt.places[b], learnt.background[b],
+                                             learnt.at(beads.windows[b]), square_of_h));
     // Products in units of the scatter of each pixel decide, and those in units of h give the size.
     std::vector<double> scaled(n * n), plain(n * n);
     for (std::size_t q = 0; q < residuals[0].size(); ++q) {
@@ -129,13 +130,21 @@ FieldChange measure_field_change(const BeadSet& beads, const LearntPsf& learnt) 
     return change;
 }
 
-std::string doubt_field(const FieldChange& change) {
+std::string doubt_field(const FieldChange& change, bool has_terms) {
     if (change.chance > max_chance || change.share < min_field_share) return {};
+    if (has_terms)
+        return fmt::format(
+            "the PSF changes over the field by {:.0f} % of itself (rms over the beads) more than its cells describe: "
+            "x, "
+            "y and z of molecules depend on their place. Record more beads, or measure the PSF of a part of the field, "
+            "`region`, and localize that part with it",
+            100 * change.share);
     return fmt::format(
         "the PSF changes over the field, by {:.0f} % of itself (rms over the beads): one PSF is the mean of all, so "
-        "that x, y and z of molecules depend on their place. Measure the PSF of a part of the field, `region`, and "
-        "localize that part with it",
-        100 * change.share);
+        "that x, y and z of molecules depend on their place. Measure how it changes, `field`, with {} beads or more. "
+        "Or "
+        "measure the PSF of a part of the field, `region`, and localize that part with it",
+        100 * change.share, CalibratePsfOptions::min_field_beads);
 }
 
 }  // namespace glint::lens

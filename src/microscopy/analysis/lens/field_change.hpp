@@ -20,7 +20,7 @@ struct FieldChange {
 /// lie on a line. `learnt`: from `beads`.
 FieldChange measure_field_change(const BeadSet& beads, const LearntPsf& learnt);
 
-/// A warning if the PSF changes over the field; else empty.
-std::string doubt_field(const FieldChange& change);
+/// A warning if the PSF changes over the field; else empty. `has_terms`: beyond the polynomials that it has already.
+std::string doubt_field(const FieldChange& change, bool has_terms);
 
 }  // namespace glint::lens

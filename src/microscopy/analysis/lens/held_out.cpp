@@ -56,6 +56,21 @@ std::vector<SliceFit> fit_slices(const SliceFitter& fitter, const std::vector<Be
     return fits;
 }
 
+std::vector<SliceFit> fit_slices(const LearntPsf& learnt, int window, const std::vector<BeadWindow>& beads,
+                                 const std::vector<BeadAndSlice>& list) {
+    if (learnt.changes.empty()) return fit_slices(SliceFitter(learnt.spline, window), beads, list);
+    std::vector<SliceFit> fits(list.size());
+    in_own_arena([&] {
+        tbb::parallel_for(std::size_t(0), beads.size(), [&](std::size_t b) {
+            const Spline here = learnt.at(beads[b]);
+            const SliceFitter fitter(here, window);
+            for (std::size_t k = 0; k < list.size(); ++k)
+                if (list[k].first == b) fits[k] = fitter.fit(beads[b], list[k].second);
+        });
+    });
+    return fits;
+}
+
 HeldOut fit_held_out(const std::vector<BeadWindow>& beads, const std::vector<BeadPlace>& start,
                      const LearnOptions& options, int window, std::size_t stride) {
     HeldOut out;
@@ -63,14 +78,13 @@ HeldOut fit_held_out(const std::vector<BeadWindow>& beads, const std::vector<Bea
     for (std::size_t half = 0; half < 2; ++half) {
         const Half learnt_from = take_half(beads, start, half);
         const LearntPsf learnt = learn_spline(learnt_from.windows, learnt_from.places, options);
-        const SliceFitter fitter(learnt.spline, window);
         std::vector<BeadAndSlice> list;
         for (std::size_t b = 0; b < beads.size(); ++b)
             for (std::size_t k = 0; k < beads[b].slices(); ++k) {
                 const bool is_other = out.by_slices ? k % 2 != half : b % 2 != half;
                 if (is_other && (out.by_slices ? k / 2 : k) % stride == 0) list.emplace_back(b, k);
             }
-        const std::vector<SliceFit> fits = fit_slices(fitter, beads, list);
+        const std::vector<SliceFit> fits = fit_slices(learnt, window, beads, list);
         for (std::size_t k = 0; k < list.size(); ++k) {
             const double z = beads[list[k].first].z_nm[list[k].second];
             out.fits.push_back({.bead = list[k].first,

@@ -39,7 +39,10 @@ HeldOut fit_held_out(const std::vector<BeadWindow>& beads, const std::vector<Bea
 /// Errors in bins of z.
 std::vector<PsfSliceError> errors_over_z(const HeldOut& held_out, double bin_nm, double pixel_size_nm);
 
-/// Fits slices of beads in parallel.
+/// Fits slices of beads in parallel, in windows of that size. Each bead is fitted with the PSF at its place.
+std::vector<SliceFit> fit_slices(const LearntPsf& learnt, int window, const std::vector<BeadWindow>& beads,
+                                 const std::vector<std::pair<std::size_t, std::size_t>>& bead_and_slice);
+/// The same with one PSF.
 std::vector<SliceFit> fit_slices(const SliceFitter& fitter, const std::vector<BeadWindow>& beads,
                                  const std::vector<std::pair<std::size_t, std::size_t>>& bead_and_slice);
 

@@ -24,6 +24,7 @@ constexpr double max_bead_step_px = 0.5, max_bead_step_nm = 100;
 constexpr double relative_bend = 0.1;     // of second differences along z between knots of 50 nm
 constexpr double relative_ripple = 0.3;   // of fourth differences along x and y
 constexpr double relative_floor = 0.003;  // of the highest coefficient
+constexpr double relative_change = 0.3;   // of differences of a change over the field, to those of the PSF
 constexpr int convention_slices = 41;     // at which the scale and the centre are measured
 
 struct Bead {
@@ -31,6 +32,7 @@ struct Bead {
     BeadPlace place;
     std::vector<double> background;
     double misfit = 0;
+    std::vector<double> terms;  // of the field, at the bead
 
     const BeadWindow& window() const { return *weighted.window; }
 };
@@ -50,7 +52,7 @@ std::vector<float> blur(const std::vector<float>& c, std::size_t step, std::size
 /// not. At half a pixel, few beads do not sample all sub-pixel positions; fourth differences hardly change what a
 /// lens can transmit.
 Penalty make_penalty(const SplineGrid& grid, const std::vector<float>& coefficients) {
-    std::vector<float> size(coefficients.size());
+    std::vector<float> size(grid.size());  // of the mean over the field
     float highest = 0;
     for (std::size_t k = 0; k < size.size(); ++k)
         size[k] = std::abs(coefficients[k]), highest = std::max(highest, size[k]);
@@ -63,7 +65,8 @@ Penalty make_penalty(const SplineGrid& grid, const std::vector<float>& coefficie
         return out;
     };
     if (!(highest > 0)) return {};
-    return {penalty(bend), grid.samples > 1 ? penalty(relative_ripple) : std::vector<float>()};
+    return {penalty(bend), grid.samples > 1 ? penalty(relative_ripple) : std::vector<float>(),
+            1 / (relative_change * relative_change)};
 }
 
 bool is_border(std::size_t pixel, int size) {
@@ -72,7 +75,7 @@ bool is_border(std::size_t pixel, int size) {
 }
 
 Bead start_bead(const BeadWindow& window, const BeadPlace& place) {
-    Bead bead{{&window, 0, {}}, place, {}, 0};
+    Bead bead{{&window, 0, {}}, place, {}, 0, {}};
     bead.weighted.weights.assign(window.photoelectrons.size(), 1.0f);
     double brightest = 0;
     for (std::size_t k = 0; k < window.slices(); ++k) {
@@ -87,6 +90,19 @@ Bead start_bead(const BeadWindow& window, const BeadPlace& place) {
     }
     bead.place.photons = std::max(brightest, 1.0);
     return bead;
+}
+
+/// The coefficients at places of the field with these terms, of all terms' coefficients.
+std::vector<float> combine_terms(const std::vector<double>& terms, const std::vector<float>& coefficients) {
+    if (terms.size() == 1) return coefficients;
+    const std::size_t size = coefficients.size() / terms.size();
+    std::vector<float> sum(coefficients.begin(), coefficients.begin() + std::ptrdiff_t(size));
+    for (std::size_t t = 1; t < terms.size(); ++t) {
+        const float factor = float(terms[t]);
+        const float* from = coefficients.data() + t * size;
+        for (std::size_t k = 0; k < size; ++k) sum[k] += factor * from[k];
+    }
+    return sum;
 }
 
 /// Weights of the images' noise: eq. 2.2, with the model's mean. 0 for slices outside of the grid.
@@ -249,20 +265,33 @@ SplineGrid learning_grid(const std::vector<BeadWindow>& beads, const LearnOption
 void apply_conventions(const SplineGrid& grid, bool is_last, std::vector<float>& coefficients,
                        std::vector<Bead>& beads) {
     subtract_border(grid, coefficients);
-    const Conventions found = measure_conventions(grid, coefficients);
-    if (!(found.scale > 0)) return;
-    for (float& value : coefficients) value = float(value / found.scale);
-    for (Bead& bead : beads) {
-        bead.place.photons *= found.scale;
+    const bool has_field = beads.front().terms.size() > 1;
+    const Conventions mean = measure_conventions(
+        grid, has_field ? std::vector<float>(coefficients.begin(), coefficients.begin() + std::ptrdiff_t(grid.size()))
+                        : coefficients);
+    if (!(mean.scale > 0)) return;
+    std::vector<Conventions> found(beads.size(), mean);
+    if (has_field && !is_last)
+        in_own_arena([&] {
+            tbb::parallel_for(std::size_t(0), beads.size(), [&](std::size_t b) {
+                const Conventions here = measure_conventions(grid, combine_terms(beads[b].terms, coefficients));
+                if (here.scale > 0) found[b] = here;
+            });
+        });
+    for (float& value : coefficients) value = float(value / mean.scale);
+    for (std::size_t b = 0; b < beads.size(); ++b) {
+        BeadPlace& place = beads[b].place;
+        place.photons *= found[b].scale;
         if (is_last) continue;  // the coefficients of the next round belong to the new places
-        bead.place.x_px += found.x_px, bead.place.y_px += found.y_px;
+        place.x_px += found[b].x_px, place.y_px += found[b].y_px;
     }
 }
 
 void move_beads(const SplineGrid& grid, const std::vector<float>& coefficients, std::vector<Bead>& beads) {
     in_own_arena([&] {
-        tbb::parallel_for(std::size_t(0), beads.size(),
-                          [&](std::size_t b) { move_bead(beads[b], grid, coefficients); });
+        tbb::parallel_for(std::size_t(0), beads.size(), [&](std::size_t b) {
+            move_bead(beads[b], grid, combine_terms(beads[b].terms, coefficients));
+        });
     });
     double mean = 0;
     for (const Bead& bead : beads) mean += bead.place.z_nm / double(beads.size());
@@ -279,29 +308,52 @@ SliceRange find_slice_range(const std::vector<BeadWindow>& beads) {
     return range;
 }
 
+double find_light(const Spline& spline) { return measure_conventions(spline.grid, spline.coefficients).scale; }
+
+Spline LearntPsf::combine(const std::vector<double>& terms) const {
+    Spline sum = spline;
+    for (std::size_t t = 0; t < changes.size(); ++t)
+        for (std::size_t k = 0; k < sum.coefficients.size(); ++k)
+            sum.coefficients[k] += float(terms[t + 1]) * changes[t][k];
+    return sum;
+}
+
 LearntPsf learn_spline(const std::vector<BeadWindow>& windows, const std::vector<BeadPlace>& start,
                        const LearnOptions& options) {
     const SplineGrid grid = learning_grid(windows, options);
     std::vector<Bead> beads;
-    for (std::size_t b = 0; b < windows.size(); ++b) beads.push_back(start_bead(windows[b], start[b]));
-    std::vector<float> coefficients(grid.size());
+    std::vector<std::vector<double>> terms;
+    for (std::size_t b = 0; b < windows.size(); ++b) {
+        beads.push_back(start_bead(windows[b], start[b]));
+        terms.push_back(beads.back().terms = options.field.at(windows[b]));
+    }
+    std::vector<float> coefficients(options.field.count() * grid.size());
     for (int round = 0; round < options.rounds; ++round) {
         std::vector<BeadModel> models;
         std::vector<WeightedBead> weighted;
         for (Bead& bead : beads) {
             models.emplace_back(grid, bead.window().z_nm, bead.window().size, bead.place);
-            if (round > 0) weigh(bead, models.back(), coefficients);
+            if (round > 0) weigh(bead, models.back(), combine_terms(bead.terms, coefficients));
             bead.weighted.photons = bead.place.photons;
             weighted.push_back(bead.weighted);
         }
-        improve_coefficients(grid, weighted, models, make_penalty(grid, coefficients),
+        improve_coefficients(grid, weighted, models, terms, make_penalty(grid, coefficients),
                              round == 0 ? 2 * options.iterations : options.iterations, coefficients);
         const bool is_last = round + 1 == options.rounds;
         move_beads(grid, coefficients, beads);
         apply_conventions(grid, is_last, coefficients, beads);
         if (options.finished_round) options.finished_round();
     }
-    LearntPsf learnt{with_margin({grid, std::move(coefficients)}, 1), {}, {}, {}};
+    LearntPsf learnt;
+    learnt.field = options.field;
+    for (std::size_t first = 0; first < coefficients.size(); first += grid.size()) {
+        const auto from = coefficients.begin() + std::ptrdiff_t(first);
+        Spline part = with_margin({grid, {from, from + std::ptrdiff_t(grid.size())}}, 1);
+        if (first == 0)
+            learnt.spline = std::move(part);
+        else
+            learnt.changes.push_back(std::move(part.coefficients));
+    }
     for (Bead& bead : beads) {
         learnt.places.push_back(bead.place);
         learnt.background.push_back(std::move(bead.background));

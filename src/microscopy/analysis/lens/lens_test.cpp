@@ -8,11 +8,14 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <numbers>
 #include <string>
 #include <vector>
 
 #include "analysis/lens/bead_model.hpp"
+#include "analysis/lens/field_cells.hpp"
+#include "analysis/lens/field_terms.hpp"
 #include "analysis/lens/find_beads.hpp"
 #include "analysis/lens/fit_slice.hpp"
 #include "analysis/lens/learn_spline.hpp"
@@ -20,6 +23,7 @@
 #include "analysis/lens/usable_z.hpp"
 #include "glint/calibrate_psf.hpp"
 #include "glint/error.hpp"
+#include "psf/in_double.hpp"
 #include "simulate/random.hpp"
 #include "tests/expect_error.hpp"
 
@@ -400,7 +404,110 @@ TEST(CalibratePsf, warns_of_a_psf_that_changes_over_the_field) {
     SimulatedLens lens;
     lens.wider_by_field = 0.15;
     const auto other = memory_movie(simulate_block({lens, beads}), "other.tif");
-    EXPECT_TRUE(warns(calibrate(*other), {"the PSF changes over the field, by", "region"}));
+    EXPECT_TRUE(warns(calibrate(*other), {"the PSF changes over the field, by", "`field`", "region"}));
+    expect_error<InputError>([&] { calibrate(*other, {.pixel_size_nm = 100, .z_step_nm = step_nm, .field = true}); },
+                             {"other.tif", "9 usable beads", "12", "leave `field` out"});
+}
+
+// The truth is drawn with the width at each place, and one PSF has the mean width.
+TEST(CalibratePsf, measures_a_psf_that_changes_over_the_field) {
+    SimulatedLens lens;
+    lens.wider_by_field = 0.15;
+    std::vector<std::unique_ptr<Movie>> movies;
+    for (int k = 0; k < 3; ++k) {
+        std::vector<BeadPlace> beads;
+        for (const double x : {17.2, 47.6, 77.9})
+            for (const double y : {18.4, 48.1, 77.7})
+                beads.push_back({x + 0.03 * y - 1 + 0.31 * k, y - 0.02 * x + 0.27 * k, 0, bead_photons});
+        movies.push_back(memory_movie(simulate_block({lens, beads, std::uint64_t(k + 1)}), fmt::format("{}.tif", k)));
+    }
+    std::vector<Movie*> stacks;
+    for (const auto& movie : movies) stacks.push_back(movie.get());
+    Camera camera;
+    camera.offset_adu.scalar = float(camera_offset);
+    CalibratePsfOptions options{.pixel_size_nm = 100, .z_step_nm = step_nm};
+    const PsfCalibration one = calibrate_psf(stacks, camera, options);
+    EXPECT_FALSE(one.field);
+    EXPECT_EQ(one.table->field().cells(), 1);
+    options.field = true, options.field_x_px = 1000, options.field_y_px = 500;
+    const PsfCalibration found = calibrate_psf(stacks, camera, options);
+    ASSERT_TRUE(found.field);
+    EXPECT_GE(found.field->degree, 1);
+    EXPECT_GT(found.field->gain, 4 * found.field->gain_error);
+    EXPECT_GT(found.field->good_p, found.field->good_p_of_one);
+    EXPECT_LT(found.deviance, one.deviance);
+    EXPECT_LE(found.field->cell_error_nm, 1.001);
+    EXPECT_FALSE(warns(found, {"changes over the field by"}));
+    const PsfField& field = found.table->field();
+    EXPECT_GT(field.cells_x, 1);
+    // Half a window left of and above the first beads, at (16.7, 16.8), and up to half a cell more along one axis.
+    const double more_px = 1 + 0.5 * field.cell_px;
+    EXPECT_NEAR(field.left_px, 1016.7 - 0.5 * found.roi_size, more_px);
+    EXPECT_NEAR(field.top_px, 516.8 - 0.5 * found.roi_size, more_px);
+    // Second moments of a molecule in a cell, from samples of the spline at z = 200 nm, where sx is 1.4 px times the
+    // change. A window of 5 sigma with noise: within 5 %.
+    const auto width_px = [&](double x_px) {
+        const Psf psf = measured_psf(found.table);
+        std::vector<double> h(17 * 17);
+        const double theta[] = {x_px, 548, 1, 0, 0.2};
+        PsfInDouble(psf, 100).add_photons(theta, int(x_px) - 8, 540, 17, 17, h.data());
+        double sum = 0, first = 0, second = 0;
+        for (int p = 0; p < 17 * 17; ++p) {
+            if (h[std::size_t(p)] < 1e-3) continue;  // the noise of the tails
+            const double x = p % 17 - 8 - (x_px - int(x_px));
+            sum += h[std::size_t(p)], first += h[std::size_t(p)] * x, second += h[std::size_t(p)] * x * x;
+        }
+        return std::sqrt(second / sum - std::pow(first / sum, 2));
+    };
+    const double expected = (1 + 0.15 * (77.0 - 48) / 48) / (1 - 0.15 * (48 - 18.0) / 48);
+    EXPECT_NEAR(width_px(1077) / width_px(1018), expected, 0.05 * expected);
+}
+
+TEST(FieldTerms, are_orthogonal_and_cover_the_beads) {
+    std::vector<BeadWindow> windows(3);
+    const int places[3][2] = {{10, 20}, {110, 40}, {60, 60}};
+    for (std::size_t b = 0; b < 3; ++b)
+        windows[b].left = places[b][0], windows[b].top = places[b][1], windows[b].size = 15;
+    const FieldTerms terms = make_field_terms(windows, 2);
+    EXPECT_EQ(terms.count(), 6u);
+    EXPECT_EQ(terms.x_middle_px, 67);
+    EXPECT_EQ(terms.y_middle_px, 47);
+    EXPECT_EQ(terms.half_px, 50);
+    EXPECT_EQ(FieldTerms{}.at(1234, -5), std::vector<double>{1});
+    // Gauss-Legendre quadrature with three points is exact up to degree 5.
+    const double nodes[] = {-std::sqrt(0.6), 0, std::sqrt(0.6)}, weights[] = {5.0 / 18, 8.0 / 18, 5.0 / 18};
+    for (std::size_t a = 0; a < 6; ++a)
+        for (std::size_t b = 0; b < a; ++b) {
+            double product = 0;
+            for (int i = 0; i < 3; ++i)
+                for (int j = 0; j < 3; ++j) {
+                    const auto at = terms.at(67 + 50 * nodes[i], 47 + 50 * nodes[j]);
+                    product += weights[i] * weights[j] * at[a] * at[b];
+                }
+            EXPECT_NEAR(product, 0, 1e-12) << a << " and " << b;
+        }
+}
+
+TEST(FieldCells, are_as_small_as_the_error_needs_and_as_few_as_fit) {
+    std::vector<BeadWindow> windows(2);
+    windows[0].left = 20, windows[0].top = 30, windows[1].left = 220, windows[1].top = 130;
+    windows[0].size = windows[1].size = 21;
+    const FieldCells cells = choose_cells(windows, 0.1, 1000);
+    // 20 px for 1 nm, over 200 x 100 px and 10.5 px around.
+    EXPECT_EQ(cells.field.cells_x, 12);
+    EXPECT_EQ(cells.field.cells_y, 7);
+    EXPECT_LE(cells.error_nm, max_cell_error_nm);
+    EXPECT_NEAR(cells.field.left_px, 30 - 10.5, 1e-9);
+    EXPECT_LE(cells.field.top_px, 40 - 10.5);
+    EXPECT_GE(cells.field.top_px + 7 * cells.field.cell_px, 140 + 10.5);
+    const FieldCells same = choose_cells(windows, 0, 1000);
+    EXPECT_EQ(same.field.cells(), 1);
+    EXPECT_EQ(same.error_nm, 0);
+    const std::size_t large = PsfTable::max_bytes / sizeof(float);
+    const FieldCells few = choose_cells(windows, 0.1, large);
+    EXPECT_LE(std::size_t(few.field.cells()) * large, PsfTable::max_field_bytes / sizeof(float));
+    EXPECT_GT(few.error_nm, max_cell_error_nm);
+    EXPECT_LE(choose_cells(windows, 100, 10).field.cells(), PsfField::max_cells);
 }
 
 TEST(CalibratePsf, warns_of_two_beads_in_each_window) {

@@ -24,9 +24,14 @@ double dot(const Coefficients& a, const Coefficients& b) {
     return sum;
 }
 
-/// Adds the contributions of all beads in their order, so that the sum does not depend on the threads.
-Coefficients sum_over_beads(std::size_t size, std::size_t beads,
+/// The factor of each bead's contribution to each term of the field.
+using Factors = std::vector<std::vector<double>>;
+
+/// Adds the contributions of all beads in their order, so that the sum does not depend on the threads: `size`
+/// coefficients for each term.
+Coefficients sum_over_beads(std::size_t size, const Factors& factors,
                             const std::function<void(std::size_t bead, Coefficients& sum)>& add) {
+    const std::size_t beads = factors.size(), terms = factors.front().size();
     std::vector<Coefficients> parts(beads);
     in_own_arena([&] {
         tbb::parallel_for(std::size_t(0), beads, [&](std::size_t b) {
@@ -34,9 +39,25 @@ Coefficients sum_over_beads(std::size_t size, std::size_t beads,
             add(b, parts[b]);
         });
     });
-    Coefficients sum(size, 0.0f);
-    for (const Coefficients& part : parts)
-        for (std::size_t k = 0; k < size; ++k) sum[k] += part[k];
+    Coefficients sum(terms * size, 0.0f);
+    if (terms == 1) {
+        for (const Coefficients& part : parts)
+            for (std::size_t k = 0; k < size; ++k) sum[k] += part[k];
+        return sum;
+    }
+    constexpr std::size_t at_once = 4096;  // so that the sums stay in the cache
+    in_own_arena([&] {
+        tbb::parallel_for(std::size_t(0), (size + at_once - 1) / at_once, [&](std::size_t n) {
+            const std::size_t first = n * at_once, end = std::min(size, first + at_once);
+            for (std::size_t b = 0; b < beads; ++b)
+                for (std::size_t t = 0; t < terms; ++t) {
+                    const float factor = float(factors[b][t]);
+                    float* to = sum.data() + t * size;
+                    const float* from = parts[b].data();
+                    for (std::size_t k = first; k < end; ++k) to[k] += factor * from[k];
+                }
+        });
+    });
     return sum;
 }
 
@@ -47,9 +68,12 @@ void scale(std::vector<float>& values, double factor) {
 class NormalEquations {
   public:
     NormalEquations(const SplineGrid& grid, const std::vector<WeightedBead>& beads,
-                    const std::vector<BeadModel>& models, const Penalty& penalty)
-        : grid_(grid), beads_(beads), models_(models), penalty_(penalty) {
-        information_ = sum_over_beads(grid.size(), beads.size(), [&](std::size_t b, Coefficients& sum) {
+                    const std::vector<BeadModel>& models, const Factors& terms, const Penalty& penalty)
+        : grid_(grid), beads_(beads), models_(models), terms_(terms), penalty_(penalty) {
+        Factors squares = terms;
+        for (std::vector<double>& of_bead : squares)
+            for (double& value : of_bead) value *= value;
+        information_ = sum_over_beads(grid.size(), squares, [&](std::size_t b, Coefficients& sum) {
             models[b].add_transposed(beads[b].weights, sum);
             scale(sum, beads[b].photons * beads[b].photons);
         });
@@ -60,7 +84,7 @@ class NormalEquations {
     }
 
     Coefficients right_side() const {
-        return sum_over_beads(grid_.size(), beads_.size(), [&](std::size_t b, Coefficients& sum) {
+        return sum_over_beads(grid_.size(), terms_, [&](std::size_t b, Coefficients& sum) {
             std::vector<float> images = beads_[b].window->photoelectrons;
             project_backgrounds(beads_[b].weights, beads_[b].window->pixels(), images);
             models_[b].add_transposed(images, sum);
@@ -69,14 +93,16 @@ class NormalEquations {
     }
 
     Coefficients apply(const Coefficients& c) const {
-        Coefficients sum = sum_over_beads(grid_.size(), beads_.size(), [&](std::size_t b, Coefficients& part) {
-            std::vector<float> images = models_[b].images(c);
+        Coefficients sum = sum_over_beads(grid_.size(), terms_, [&](std::size_t b, Coefficients& part) {
+            std::vector<float> images = models_[b].images(terms_[b].size() == 1 ? c : c_at(b, c));
             project_backgrounds(beads_[b].weights, beads_[b].window->pixels(), images);
             models_[b].add_transposed(images, part);
             scale(part, beads_[b].photons * beads_[b].photons);
         });
-        if (!penalty_.z.empty()) add_z_penalty(c, sum);
-        if (!penalty_.xy.empty()) add_xy_penalty(c, sum);
+        for (std::size_t first = 0; first < c.size(); first += grid_.size()) {
+            if (!penalty_.z.empty()) add_z_penalty(first, c, sum);
+            if (!penalty_.xy.empty()) add_xy_penalty(first, c, sum);
+        }
         for (std::size_t k = 0; k < c.size(); ++k) sum[k] += float(ridge_) * c[k];
         return sum;
     }
@@ -85,33 +111,54 @@ class NormalEquations {
     Coefficients precondition(const Coefficients& residual) const {
         Coefficients out(residual.size());
         for (std::size_t k = 0; k < out.size(); ++k) {
+            const std::size_t at = k % grid_.size();
             const double penalty =
-                (penalty_.z.empty() ? 0 : 6 * penalty_.z[k]) + (penalty_.xy.empty() ? 0 : 140 * penalty_.xy[k]);
-            out[k] = float(residual[k] / (information_[k] + penalty + ridge_));
+                (penalty_.z.empty() ? 0 : 6 * penalty_.z[at]) + (penalty_.xy.empty() ? 0 : 140 * penalty_.xy[at]);
+            out[k] = float(residual[k] / (information_[k] + factor_of(k) * penalty + ridge_));
         }
         return out;
     }
 
   private:
-    void add_z_penalty(const Coefficients& c, Coefficients& sum) const {
+    /// The coefficients at a bead.
+    Coefficients c_at(std::size_t bead, const Coefficients& c) const {
+        const std::size_t size = grid_.size();
+        Coefficients sum(c.begin(), c.begin() + std::ptrdiff_t(size));
+        for (std::size_t t = 1; t < terms_[bead].size(); ++t) {
+            const float factor = float(terms_[bead][t]);
+            const float* from = c.data() + t * size;
+            for (std::size_t k = 0; k < size; ++k) sum[k] += factor * from[k];
+        }
+        return sum;
+    }
+
+    /// The factor of the penalty of coefficient k.
+    double factor_of(std::size_t k) const { return k < grid_.size() ? 1 : penalty_.of_changes; }
+
+    // Penalties of the term whose coefficients begin at `first`.
+    void add_z_penalty(std::size_t first, const Coefficients& c, Coefficients& sum) const {
         const std::size_t plane = grid_.plane();
-        for (std::size_t k = plane; k + plane < c.size(); ++k) {
-            const float bend = penalty_.z[k] * ((c[k - plane] - c[k]) + (c[k + plane] - c[k]));
+        const float factor = float(factor_of(first));
+        for (std::size_t at = plane; at + plane < grid_.size(); ++at) {
+            const std::size_t k = first + at;
+            const float bend = factor * penalty_.z[at] * ((c[k - plane] - c[k]) + (c[k + plane] - c[k]));
             sum[k - plane] += bend, sum[k] -= 2 * bend, sum[k + plane] += bend;
         }
     }
 
-    void add_xy_penalty(const Coefficients& c, Coefficients& sum) const {
-        const std::size_t n = std::size_t(grid_.nxy());
-        for (std::size_t row = 0; row < c.size(); row += n)
-            for (std::size_t i = 2; i + 2 < n; ++i) add_fourth_difference(c, row + i, 1, sum);
-        for (std::size_t plane = 0; plane < c.size(); plane += grid_.plane())
-            for (std::size_t at = 2 * n; at + 2 * n < grid_.plane(); ++at) add_fourth_difference(c, plane + at, n, sum);
+    void add_xy_penalty(std::size_t first, const Coefficients& c, Coefficients& sum) const {
+        const std::size_t n = std::size_t(grid_.nxy()), end = first + grid_.size();
+        for (std::size_t row = first; row < end; row += n)
+            for (std::size_t i = 2; i + 2 < n; ++i) add_fourth_difference(c, first, row + i, 1, sum);
+        for (std::size_t plane = first; plane < end; plane += grid_.plane())
+            for (std::size_t at = 2 * n; at + 2 * n < grid_.plane(); ++at)
+                add_fourth_difference(c, first, plane + at, n, sum);
     }
 
-    void add_fourth_difference(const Coefficients& c, std::size_t at, std::size_t step, Coefficients& sum) const {
+    void add_fourth_difference(const Coefficients& c, std::size_t first, std::size_t at, std::size_t step,
+                               Coefficients& sum) const {
         const float difference = (c[at - 2 * step] + c[at + 2 * step]) - 4 * (c[at - step] + c[at + step]) + 6 * c[at];
-        const float bend = penalty_.xy[at] * difference;
+        const float bend = float(factor_of(first)) * penalty_.xy[at - first] * difference;
         sum[at - 2 * step] += bend, sum[at + 2 * step] += bend;
         sum[at - step] -= 4 * bend, sum[at + step] -= 4 * bend;
         sum[at] += 6 * bend;
@@ -120,6 +167,7 @@ class NormalEquations {
     const SplineGrid& grid_;
     const std::vector<WeightedBead>& beads_;
     const std::vector<BeadModel>& models_;
+    const Factors& terms_;
     const Penalty& penalty_;
     double ridge_ = 0;
     Coefficients information_;  ///< the sum of each row of B' W B
@@ -139,9 +187,9 @@ void project_backgrounds(const std::vector<float>& weights, std::size_t pixels, 
 }
 
 void improve_coefficients(const SplineGrid& grid, const std::vector<WeightedBead>& beads,
-                          const std::vector<BeadModel>& models, const Penalty& penalty, int iterations,
-                          std::vector<float>& coefficients) {
-    const NormalEquations equations(grid, beads, models, penalty);
+                          const std::vector<BeadModel>& models, const std::vector<std::vector<double>>& terms,
+                          const Penalty& penalty, int iterations, std::vector<float>& coefficients) {
+    const NormalEquations equations(grid, beads, models, terms, penalty);
     Coefficients residual = equations.right_side();
     const Coefficients applied = equations.apply(coefficients);
     for (std::size_t k = 0; k < residual.size(); ++k) residual[k] -= applied[k];

@@ -10,9 +10,10 @@
 namespace glint::lens {
 
 /// Penalties on each coefficient's second difference along z, and on its fourth differences along x and y. Empty:
-/// none.
+/// none. Each for one term of the field; `of_changes` is the factor of all terms but the first.
 struct Penalty {
     std::vector<float> z, xy;
+    double of_changes = 1;
 };
 
 /// A bead in the least-squares problem. Borrows its window.
@@ -26,9 +27,10 @@ struct WeightedBead {
 /// fitted with whatever else the images are compared with.
 void project_backgrounds(const std::vector<float>& weights, std::size_t pixels, std::vector<float>& images);
 
-/// Improves `coefficients` by `iterations` steps of preconditioned conjugate gradients.
+/// Improves `coefficients` by `iterations` steps of preconditioned conjugate gradients. `terms`: of the field, at each
+/// bead (FieldTerms::at()). The coefficients of the terms follow each other.
 void improve_coefficients(const SplineGrid& grid, const std::vector<WeightedBead>& beads,
-                          const std::vector<BeadModel>& models, const Penalty& penalty, int iterations,
-                          std::vector<float>& coefficients);
+                          const std::vector<BeadModel>& models, const std::vector<std::vector<double>>& terms,
+                          const Penalty& penalty, int iterations, std::vector<float>& coefficients);
 
 }  // namespace glint::lens

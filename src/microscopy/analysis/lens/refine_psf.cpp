@@ -47,6 +47,11 @@ void check_refine_options(const MovieInfo& movie, const PsfTable& beads, const R
         throw OptionError(
             "a PSF without z cannot be refined for a sample: measure one from stacks of beads, `glint "
             "calibrate psf BEADS.tif`");
+    if (beads.field().cells() > 1)
+        throw OptionError(
+            fmt::format("a PSF that changes over the field, of {} x {} cells, cannot be refined for a sample: "
+                        "measure one PSF for the field, `glint calibrate psf BEADS.tif` without a field",
+                        beads.field().cells_x, beads.field().cells_y));
     const double pixel_nm = beads.scale().pixel_size_nm;
     if (options.pixel_size_nm != 0 && !(std::abs(options.pixel_size_nm / pixel_nm - 1) < 1e-3))
         throw OptionError(

@@ -146,6 +146,10 @@ TEST(RefinePsf, refuses_what_it_cannot_refine) {
     refuse(*beads, {.na = 1.4, .wavelength_nm = 670, .pixel_size_nm = 90}, "pixels of 90 nm");
     refuse(*beads, {.na = 1.4, .wavelength_nm = 670, .frames = {3, 9}}, "frames 3:9");
     refuse({{1, 20, 20, 1}, std::vector<float>(400, 0.01f), {100, 0, 0, 1}}, lens_options, "without z");
+    const auto& values = beads->values();
+    std::vector<float> twice(values.begin(), values.end());
+    twice.insert(twice.end(), values.begin(), values.end());
+    refuse({beads->shape(), twice, beads->scale(), {2, 1, 0, 0, 64}}, lens_options, "2 x 1 cells");
     // Two lobes far apart are no image of a pupil with low aberrations.
     std::vector<float> lobes(8 * 23 * 23);
     for (int z = 0; z < 8; ++z)

@@ -52,9 +52,8 @@ bool reject_misfits(const LearntPsf& learnt, std::vector<BeadCandidate>& candida
 
 bool reject_drifts(const LearntPsf& learnt, std::vector<BeadCandidate>& candidates, BeadSet& beads) {
     if (beads.size() < 3) return false;
-    const SliceFitter fitter(learnt.spline, learnt.spline.grid.window);
     const auto list = sample_slices(beads);
-    const std::vector<SliceFit> fits = fit_slices(fitter, beads.windows, list);
+    const std::vector<SliceFit> fits = fit_slices(learnt, learnt.spline.grid.window, beads.windows, list);
     bool any = false;
     for (std::size_t b = beads.size(); b-- > 0;) {
         double n = 0, sz = 0, szz = 0;

@@ -23,15 +23,17 @@ std::size_t place(std::size_t& end, std::size_t bytes) {
 
 }  // namespace
 
-BatchKind kind_of(const RoiView& rois, const Starts& starts, PsfModel model) {
+BatchKind kind_of(const RoiView& rois, const Starts& starts, const Psf& psf) {
+    const bool has_maps = rois.camera && !rois.camera->uniform();
     return {.size = rois.size,
             .type = rois.type,
-            .corners = rois.camera && !rois.camera->uniform(),
+            .corners = has_maps || psf.has_field(),
             .variance = !rois.variance.empty(),
             .qe = !rois.qe.empty(),
             .additive = !rois.additive.empty(),
+            .maps = has_maps,
             .known_starts = starts.known,
-            .parameters = parameter_count(model)};
+            .parameters = parameter_count(psf.model)};
 }
 
 // up_parts() and down_parts() use the same order, by increasing offset; FitSlot::stage() and send() rely on it. Parts

@@ -14,10 +14,11 @@ struct BatchKind {
     int size = 0;  ///< of ROIs, px
     PixelType type = PixelType::float32;
     bool corners = false, variance = false, qe = false, additive = false;  ///< which of RoiView's columns are there
+    bool maps = false;                                                     ///< whether the camera has maps
     int known_starts = 0, parameters = 0;
     std::size_t pixels() const { return std::size_t(size) * std::size_t(size); }
 };
-BatchKind kind_of(const RoiView& rois, const Starts& starts, PsfModel model);
+BatchKind kind_of(const RoiView& rois, const Starts& starts, const Psf& psf);
 
 /// Byte offsets of the parts of a batch of ROIs: of the uploaded data in one piece of memory, of the results in
 /// another.

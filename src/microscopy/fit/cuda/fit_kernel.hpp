@@ -194,8 +194,8 @@ struct FitKernel {
     /// in the number of iterations. Writes are coalesced: column by column, neighbouring threads have neighbouring
     /// rows.
     static GLINT_INLINE void compute(gpu::Index index, gpu::Scratch scratch, FitLaunch launch, const unsigned char*,
-                                     const GpuCameraPixel* maps, const int*, const float*, const float* additive,
-                                     const float* start, float* columns, unsigned char* bytes) {
+                                     const GpuCameraPixel* maps, const int* corners, const float*,
+                                     const float* additive, const float* start, float* columns, unsigned char* bytes) {
         const unsigned row = index.global();
         if (row >= launch.count) return;
         const int s = size(launch), pixels = s * s;
@@ -211,7 +211,14 @@ struct FitKernel {
                         scale * scale * launch.options.variance,
                         s,
                         weighted ? rois.weight + mine : nullptr};
-        const Psf psf{launch.psf};
+        Psf psf{launch.psf};
+        if constexpr (requires { psf.choose_cell(Lane{}, Lane{}); }) {
+            // The same for all threads, so that a PSF of one cell reads no corners.
+            if (launch.psf.table.cells_x * launch.psf.table.cells_y > 1) {
+                const float to_middle = 0.5f * float(s - 1);
+                psf.choose_cell(float(corners[row]) + to_middle, float(corners[launch.count + row]) + to_middle);
+            }
+        }
         GroupFit<Psf, fixed, mapped, weighted> fit(roi, psf, launch.options);
         // Unusable pixels are NaN, which propagates to the start estimate of bg. So they need no test of their own in
         // the common case; where bg is not a finite number, the ROI is cleared and the estimate repeated.

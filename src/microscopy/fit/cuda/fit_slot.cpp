@@ -44,7 +44,7 @@ void FitSlot::launch(const FitVariant& kernel, const FitLaunch& launch, const Ba
     const std::uint64_t up = up_.read_on(stream_), down = down_.write_on(stream_);
     const auto address = [&](bool there, std::size_t at) { return there ? up + at : std::uint64_t(0); };
     launch_fit(stream_, kernel, launch,
-               {up + layout.pixels, kind.corners ? maps.read_on(stream_) : 0, address(kind.corners, layout.corners),
+               {up + layout.pixels, kind.maps ? maps.read_on(stream_) : 0, address(kind.corners, layout.corners),
                 address(kind.variance, layout.variance), address(kind.additive, layout.additive),
                 address(launch.known_starts > 0, layout.start), down + layout.columns, down + layout.bytes});
 }

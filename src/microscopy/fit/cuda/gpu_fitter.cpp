@@ -88,7 +88,7 @@ struct GpuFitter::State {
         check(rois, psf, pixel_size_nm, fit_options);
         const bool maps_used = rois.camera && !rois.camera->uniform();
         Plan p{rois, out, starts_of(rois, fit_options), {}, {}, {}, 0, maps_used};
-        p.kind = kind_of(rois, p.starts, psf.model);
+        p.kind = kind_of(rois, p.starts, psf);
         const PixelPlanes planes{.noise = maps_used || !rois.variance.empty(),
                                  .additive = !rois.additive.empty(),
                                  .qe = !rois.qe.empty() || (rois.camera && !rois.camera->qe_map().empty())};

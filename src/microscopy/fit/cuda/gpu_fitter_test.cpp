@@ -12,6 +12,7 @@
 #include "gpu/gpu_fixture.hpp"
 #include "gpu/lease/lease_state.hpp"
 #include "tests/expect_error.hpp"
+#include "tests/field_psf.hpp"
 #include "tests/typical_psf.hpp"
 
 namespace glint {
@@ -110,6 +111,49 @@ TEST_F(GpuFit, agrees_with_the_cpu_for_every_model_and_kind_of_size) {
             apart += expect_agreement(both(simulated(model, size, each), typical_psf(model))), fits += each;
         }
     EXPECT_LE(apart, max_apart(fits));
+}
+
+TEST_F(GpuFit, a_psf_that_changes_over_the_field_agrees_with_the_cpu) {
+    for (const PsfModel model : {PsfModel::SplineXYZNB, PsfModel::SplineXYNB})
+        for (const bool has_maps : {false, true}) {
+            SCOPED_TRACE(std::string(to_name(model)) + (has_maps ? ", maps" : ""));
+            const Psf psf = test::field_psf(model);
+            RoiSimulation s;
+            s.size = 9, s.count = 1500, s.photons_min = 3000, s.photons_max = 6000;
+            std::array<std::vector<float>, max_parameters> truth;
+            const Camera camera = has_maps ? with_maps(110, 85) : Camera{};
+            const Rois rois = simulate_rois(s, psf, pixel_nm, camera, truth);
+            ASSERT_EQ(rois.x_corner.size(), s.count);
+            const Compared found = both(rois, psf, {}, 256);
+            expect_agreement(found);
+            const Fits one_cell = fit_on_cpu(view(rois), test::one_cell(psf, 0));
+            std::size_t others = 0;
+            for (std::size_t k = 0; k < s.count; ++k) others += one_cell.theta[2][k] != found.cpu.theta[2][k];
+            EXPECT_GT(others, s.count / 2) << "five of six cells must differ, or this test shows nothing";
+        }
+}
+
+// The maps of an earlier call must not be read by a call without maps, which has corners too.
+TEST_F(GpuFit, corners_for_a_field_are_no_corners_on_maps) {
+    const Psf psf = test::field_psf(PsfModel::SplineXYZNB);
+    RoiSimulation s;
+    s.size = 9, s.count = 200, s.photons_min = 3000, s.photons_max = 6000;
+    std::array<std::vector<float>, max_parameters> truth;
+    const Camera camera = with_maps(110, 85);
+    const CameraView seen(camera, 110, 85);
+    Rois rois = simulate_rois(s, psf, pixel_nm, {}, truth);  // some begin left of the movie
+    std::vector<std::uint16_t> counts(rois.pixels.size(), 120);
+    RoiView raw = view(rois);
+    raw.type = PixelType::uint16, raw.pixels = reinterpret_cast<const std::byte*>(counts.data()), raw.camera = &seen;
+    std::vector<std::int32_t> inside(rois.count(), 10);
+    raw.x_corner = raw.y_corner = inside;
+    GpuFitter fitter(gpu::LeaseRequest{.bytes = 256 * gpu::test::mib});
+    Compared c;
+    c.gpu.resize(psf.model, rois.count());
+    fitter.fit(raw, psf, pixel_nm, {}, view(c.gpu));
+    fitter.fit(view(rois), psf, pixel_nm, {}, view(c.gpu), &c.info);
+    c.cpu = fit_on_cpu(view(rois), psf);
+    expect_agreement(c);
 }
 
 TEST_F(GpuFit, takes_every_size) {

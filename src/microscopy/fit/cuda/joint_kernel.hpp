@@ -40,7 +40,13 @@ struct JointKernel {
             shared.numbers = launch.numbers;
             shared.numbers.max_emitters = min_of(launch.numbers.max_emitters, place.molecules);
             const size_t used = shared.space.lay_out(own, place.pitch, place.height, place.molecules);
-            shared.psf = Psf{launch.psf};
+            if constexpr (Psf::facts.source == PsfSource::table) {
+                Psf psf{launch.psf};  // each thread's own: all write the same to shared memory
+                psf.psf.table.values += place.cell;
+                shared.psf = psf;
+            } else {
+                shared.psf = Psf{launch.psf};
+            }
             Team::sync();
             const JointCutter<Psf> cutter(launch, place, given + place.first, own + used);
             cutter.cut(shared.image);

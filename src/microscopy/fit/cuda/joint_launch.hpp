@@ -19,6 +19,7 @@ struct JointPlace {
     bool search;               // search for further molecules
     unsigned long long first;  // index of its first float in the input of all groups
     unsigned long long space;  // of the k-th place: index of the first float of the k-th team's memory
+    unsigned long long cell;   // index of the first value of its cell in the PSF's table
 };
 constexpr int joint_corners = 4;
 constexpr int joint_planes = 5;  // of a JointImage, which follow a team's JointSpace

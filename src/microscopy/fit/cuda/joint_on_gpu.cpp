@@ -146,7 +146,8 @@ void JointOnGpu::find_at_once(std::span<const JointCut> groups, std::size_t byte
                                   group.again,
                                   group.search,
                                   floats,
-                                  space};
+                                  space,
+                                  setup_.cell_of(group.rectangle)};
         setup_.begin(*group.fit, group.rectangle, results_here_.data()[k]);
         floats += floats_of(group);
         if (more && teams == k) space += order[k].space, ++teams;

@@ -12,6 +12,7 @@
 #include "glint/gpu_fit.hpp"
 #include "gpu/gpu_fixture.hpp"
 #include "psf/in_double.hpp"
+#include "tests/field_psf.hpp"
 #include "tests/typical_psf.hpp"
 
 namespace glint {
@@ -37,7 +38,8 @@ std::vector<int> corners_along(int pixels, int size) {
     return corners;
 }
 
-Groups random_groups(const Psf& model, int count, unsigned seed, Noise noise = Noise::ideal) {
+/// `apart_px`: how much farther to the right each group lies.
+Groups random_groups(const Psf& model, int count, unsigned seed, Noise noise = Noise::ideal, int apart_px = 0) {
     const PsfInDouble psf(model, pixel_nm);
     std::mt19937 random(seed);
     std::uniform_real_distribution<double> uniform;
@@ -45,28 +47,29 @@ Groups random_groups(const Psf& model, int count, unsigned seed, Noise noise = N
     all.rois.size = 11;
     if (noise == Noise::maps) all.rois.excess_noise = 2;
     for (int g = 0; g < count; ++g) {
-        const int width = 12 + int(random() % 30), height = 12 + int(random() % 20);
+        const int width = 12 + int(random() % 30), height = 12 + int(random() % 20), first = 100 + g * apart_px;
         std::vector<double> mu(std::size_t(width * height), background);
         JointFit fit;
         fit.bg = background;
+        const PsfInDouble of_group = psf.at(first + 0.5 * (width - 1), 50 + 0.5 * (height - 1));
         const auto molecule = [&](double x, double y) {
             Emitter e;
             e.theta[0] = x, e.theta[1] = y, e.theta[2] = 1500 + 1500 * uniform(random);
             psf.typical_shape(0.2 * uniform(random) - 0.1, e.theta.data() + 4);
-            psf.add_photons(e.theta.data(), 100, 50, width, height, mu.data());
+            of_group.add_photons(e.theta.data(), first, 50, width, height, mu.data());
             return e;
         };
         const int molecules =
             1 + int(random() % unsigned(width * height / (parameter_count(model.model) > 4 ? 150 : 60)));
         for (int m = 0; m < molecules; ++m) {
-            const double x = 102 + uniform(random) * (width - 5), y = 52 + uniform(random) * (height - 5);
+            const double x = first + 2 + uniform(random) * (width - 5), y = 52 + uniform(random) * (height - 5);
             Emitter e = molecule(x, y);
             if (m % 3 == 2) continue;  // left for the search to find
             e.theta[0] += 0.2, e.theta[2] *= 0.8;
             fit.emitters.push_back(e);
         }
-        const Emitter beside = molecule(97, 50 + uniform(random) * height);
-        append_light({&beside, 1}, {100, 50, width, height}, all.light.emplace_back());
+        const Emitter beside = molecule(first - 3, 50 + uniform(random) * height);
+        append_light({&beside, 1}, {first, 50, width, height}, all.light.emplace_back());
         std::vector<float> counts(mu.size()), variance(mu.size()), qe(mu.size());
         for (std::size_t p = 0; p < mu.size(); ++p) {
             counts[p] = float(std::poisson_distribution<int>(mu[p])(random));
@@ -77,7 +80,7 @@ Groups random_groups(const Psf& model, int count, unsigned seed, Noise noise = N
         for (const int top : corners_along(height, all.rois.size))
             for (const int left : corners_along(width, all.rois.size)) {
                 all.windows.back().push_back(all.rois.x_corner.size());
-                all.rois.x_corner.push_back(100 + left), all.rois.y_corner.push_back(50 + top);
+                all.rois.x_corner.push_back(first + left), all.rois.y_corner.push_back(50 + top);
                 for (int y = 0; y < all.rois.size; ++y)
                     for (int x = 0; x < all.rois.size; ++x) {
                         const std::size_t p = std::size_t((top + y) * width + left + x);
@@ -166,6 +169,21 @@ TEST_F(GpuJoint, finds_what_the_cpu_finds) {
             EXPECT_GT(found, known + known / 10);
             expect_same(cpu, fitted(groups, psf), parameter_count(model));
         }
+}
+
+TEST_F(GpuJoint, finds_what_the_cpu_finds_with_a_psf_that_changes_over_the_field) {
+    for (const PsfModel model : {PsfModel::SplineXYZNB, PsfModel::SplineXYNB}) {
+        SCOPED_TRACE(std::string(to_name(model)));
+        Psf psf = test::field_psf(model);
+        psf.field_x_px = -110;  // the first groups lie in the first cell, the last in the last
+        const Groups groups = random_groups(psf, 40, 7, Noise::ideal, 3);
+        std::vector<JointFit> cpu = groups.begun, one_cell = groups.begun;
+        JointFitter fitter(psf, pixel_nm, options()), of_one(test::one_cell(psf, 0), pixel_nm, options());
+        for (const JointCut& group : cuts_of(groups, cpu)) fitter.find(cut(group, fitter), *group.fit);
+        for (const JointCut& group : cuts_of(groups, one_cell)) of_one.find(cut(group, of_one), *group.fit);
+        expect_same(cpu, fitted(groups, psf), parameter_count(model));
+        EXPECT_NE(cpu.back().half_deviance, one_cell.back().half_deviance);
+    }
 }
 
 TEST_F(GpuJoint, fits_those_that_are_known_alone) {

@@ -16,6 +16,7 @@ namespace glint {
 
 JointPixels::JointPixels(const Rectangle& rectangle) : Rectangle(rectangle) {
     pitch = pitch_of(width);
+    place_x_px = middle_x_px(), place_y_px = middle_y_px();
     planes_.reserve(5 * count());
     planes_.resize(2 * count(), 1.0f);  // data and known: mu' = d' adds nothing to any sum
     planes_.resize(5 * count(), 0.0f);
@@ -87,6 +88,17 @@ JointSetup::JointSetup(const Psf& of, double pixel_size_nm, const JointOptions& 
         std::any_of(options.satellites.begin(), options.satellites.end(), [](float s) { return s > 0; });
 }
 
+KernelPsf JointSetup::psf_at(double x_px, double y_px) const {
+    KernelPsf of_cell = psf;
+    move_to_cell(x_px, y_px, of_cell);
+    return of_cell;
+}
+
+std::size_t JointSetup::cell_of(const Rectangle& rectangle) const {
+    if (!table) return 0;
+    return std::size_t(psf_at(rectangle.middle_x_px(), rectangle.middle_y_px()).table.values - psf.table.values);
+}
+
 JointImage JointSetup::image_of(const JointPixels& pixels, bool search) const {
     return {pixels.width,
             pixels.height,
@@ -154,8 +166,8 @@ int JointFitter::find(const JointPixels& pixels, JointFit& fit) {
 void JointFitter::add_light(std::span<const JointLight> light, JointPixels& to) {
     if (light.empty()) return;
     memory_.resize(std::max(memory_.size(), setup_.space(to.pitch, to.height, 1)));
-    add_known_light(int(setup_.model), setup_.psf, setup_.image_of(to, false), light.front().data(), int(light.size()),
-                    memory_.data(), to[JointPlane::known].data());
+    add_known_light(int(setup_.model), setup_.psf_at(to.place_x_px, to.place_y_px), setup_.image_of(to, false),
+                    light.front().data(), int(light.size()), memory_.data(), to[JointPlane::known].data());
 }
 
 void JointFitter::run(const JointPixels& pixels, bool search, JointFit& fit) {
@@ -164,8 +176,8 @@ void JointFitter::run(const JointPixels& pixels, bool search, JointFit& fit) {
     memory_.resize(std::max(memory_.size(), setup_.space(pixels.pitch, pixels.height, molecules)));
     JointNumbers numbers = setup_.numbers;
     numbers.max_emitters = std::min(numbers.max_emitters, molecules);
-    fit_joint(int(setup_.model), setup_.psf, numbers, setup_.image_of(pixels, search), molecules, memory_.data(),
-              &result_);
+    fit_joint(int(setup_.model), setup_.psf_at(pixels.place_x_px, pixels.place_y_px), numbers,
+              setup_.image_of(pixels, search), molecules, memory_.data(), &result_);
     setup_.take(result_, pixels, fit);
 }
 

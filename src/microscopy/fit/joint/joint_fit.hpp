@@ -32,6 +32,9 @@ struct JointWindow {
 /// A rectangle of the frame, px.
 struct Rectangle {
     int left = 0, top = 0, width = 0, height = 0;
+
+    double middle_x_px() const { return left + 0.5 * (width - 1); }
+    double middle_y_px() const { return top + 0.5 * (height - 1); }
 };
 
 enum class JointPlane {
@@ -57,6 +60,8 @@ struct JointPixels : Rectangle {
 
     int pitch = 0;
     JointNoise noise = JointNoise::ideal;
+    /// The middle in the movie, px, which chooses the cell of a PSF that changes over the field.
+    double place_x_px = 0, place_y_px = 0;
     std::span<float> operator[](JointPlane k) { return {planes_.data() + std::size_t(k) * count(), count()}; }
     std::span<const float> operator[](JointPlane k) const {
         return {planes_.data() + std::size_t(k) * count(), count()};
@@ -121,6 +126,10 @@ struct JointSetup {
     JointNumbers numbers;
     int parameters;
 
+    /// Returns the kernel's numbers of the PSF at a place of the movie, px.
+    KernelPsf psf_at(double x_px, double y_px) const;
+    /// Returns where the values of a group's cell begin in the table.
+    std::size_t cell_of(const Rectangle& rectangle) const;
     /// Returns an image that borrows the planes.
     JointImage image_of(const JointPixels& pixels, bool search) const;
     /// Sets the start values for the kernel. Throws OptionError for too many molecules.

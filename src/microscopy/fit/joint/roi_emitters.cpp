@@ -20,11 +20,14 @@ StackNoise noise_of(const RoiView& rois) {
     return {rois.camera->variance_scalar(), rois.camera->qe_scalar(), rois.camera->excess_noise()};
 }
 
-JointPixels pixels_of(const RoiView& rois, const KernelInput& in, std::int64_t k) {
+/// The pixels of ROI k of `in`, which is `roi` of all.
+JointPixels pixels_of(const RoiView& rois, const KernelInput& in, std::int64_t k, std::size_t roi) {
     const std::ptrdiff_t at = std::ptrdiff_t(k) * rois.size * rois.size;
     const auto of = [at](const float* plane) { return plane ? plane + at : nullptr; };
     const StackNoise noise = noise_of(rois);
     JointPixels pixels({0, 0, rois.size, rois.size});
+    if (roi < rois.x_corner.size() && roi < rois.y_corner.size())
+        pixels.place_x_px += rois.x_corner[roi], pixels.place_y_px += rois.y_corner[roi];
     pixels.add({rois.size, of(in.pixels), of(in.variance), of(in.additive), of(in.qe), noise.variance, noise.qe,
                 noise.excess_noise});
     for (int y = 0; y < rois.size; ++y) std::fill_n(&pixels[JointPlane::searched][pixels.at(0, y)], rois.size, 1.0f);
@@ -101,7 +104,7 @@ void RoiEmitters::fit(const KernelInput& in, std::int64_t first) {
         if (stop_ && *stop_) return;  // a search may take a tenth of a second
         if (stays(roi)) continue;
         JointFit fit = start(roi);
-        fitter.find(pixels_of(rois_, in, k), fit);
+        fitter.find(pixels_of(rois_, in, k, roi), fit);
         if (fit.emitters.size() == 1 && !fit.tilted() && alone_.status[roi] == FitStatus::converged) continue;
         found_[roi] = std::move(fit);
     }

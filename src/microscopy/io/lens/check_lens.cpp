@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 
 #include "glint/error.hpp"
 #include "glint/units.hpp"
@@ -28,11 +29,11 @@ struct PlaneLight {
     double sum() const { return positive - negative; }
 };
 
-/// Returns the light of plane k of the inner ones: the spline's values at its points.
-PlaneLight sum_plane(const PsfTable& table, int k) {
+/// Returns the light of plane k of the inner ones of a cell: the spline's values at its points.
+PlaneLight sum_plane(const PsfTable& table, std::span<const float> cell, int k) {
     const int depths = table.shape()[0], height = table.shape()[1], width = table.shape()[2];
     const auto row = std::size_t(width), plane = row * std::size_t(height);
-    const float* at = table.values().data() + std::size_t(k) * plane;
+    const float* at = cell.data() + std::size_t(k) * plane;
     const auto along_z = [&](std::size_t n) {
         return depths == 1 ? double(at[n])
                            : (double(*(at + n - plane)) + 4 * double(at[n]) + double(at[n + plane])) / 6;
@@ -78,14 +79,14 @@ std::string find_scale_fault(const Lens& lens, bool is_own) {
     return "";
 }
 
-std::string find_light_fault(const PsfTable& table) {
+std::string find_light_fault_of_cell(const PsfTable& table, std::span<const float> cell) {
     const InnerPlanes inner = inner_planes(table.shape());
     const PsfTable::Scale& scale = table.scale();
     PlaneLight all;
     double brightest = 0, darkest = 0;
     int dark_plane = 0;
     for (int k = inner.first; k < inner.first + inner.count; ++k) {
-        const PlaneLight light = sum_plane(table, k);
+        const PlaneLight light = sum_plane(table, cell, k);
         all.positive += light.positive, all.negative += light.negative;
         brightest = std::max(brightest, light.sum());
         if (k == inner.first || light.sum() < darkest) darkest = light.sum(), dark_plane = k;
@@ -107,6 +108,18 @@ std::string find_light_fault(const PsfTable& table) {
                            scale.z_min_nm + (dark_plane - 1) * (scale.z_max_nm - scale.z_min_nm) / (inner.count - 1),
                            darkest / samples);
     return "";
+}
+
+std::string find_light_fault(const PsfTable& table) {
+    const PsfField& field = table.field();
+    std::string fault;
+    for (int k = 0; k < field.cells() && fault.empty(); ++k) {
+        fault = find_light_fault_of_cell(table, table.cell(k));
+        if (!fault.empty() && field.cells() > 1)
+            fault = fmt::format("in the cell of row {} and column {} of the field, counted from 0, {}",
+                                k / field.cells_x, k % field.cells_x, fault);
+    }
+    return fault;
 }
 
 }  // namespace

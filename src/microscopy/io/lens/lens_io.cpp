@@ -157,6 +157,11 @@ void require_spline(const fs::path& path, const Lens& lens) {
 
 void require_pixel_samples(const fs::path& path, const Lens& lens) {
     require_spline(path, lens);
+    if (const PsfField& field = lens.table->field(); field.cells() > 1)
+        throw OptionError(
+            fmt::format("{}: this format is for one PSF, and this one has {} x {} cells over the field: write glint's "
+                        "own file, or measure the PSF of a part of the field, `region`",
+                        path.string(), field.cells_x, field.cells_y));
     if (lens.table->shape()[0] == 1)
         throw OptionError(fmt::format("{}: this format is for PSFs with z, this one has none: write glint's own file",
                                       path.string()));

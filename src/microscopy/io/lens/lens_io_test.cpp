@@ -42,7 +42,8 @@ double find_light(const PsfTable& table) {
 Lens with_values(Lens lens, const std::function<float(float)>& change) {
     std::vector<float> values(lens.table->values().begin(), lens.table->values().end());
     std::transform(values.begin(), values.end(), values.begin(), change);
-    lens.table = std::make_shared<const PsfTable>(lens.table->shape(), std::move(values), lens.table->scale());
+    lens.table = std::make_shared<const PsfTable>(lens.table->shape(), std::move(values), lens.table->scale(),
+                                                  lens.table->field());
     return lens;
 }
 
@@ -70,6 +71,17 @@ Lens make_tilted_lens(int nz = 9, int ny = 13, int nx = 13, int samples = 1) {
     lens.errors = {{-300, 1.5, 4, 3.5}, {0, -0.5, 3, 2.5}, {200, 2, 6, 5.5}};
     const double light = find_light(*lens.table);
     return with_values(std::move(lens), [light](float value) { return float(double(value) / light); });
+}
+
+/// 3 x 2 cells, each brighter by 2 %.
+Lens make_field_lens() {
+    Lens lens = make_tilted_lens();
+    std::vector<float> values;
+    for (int cell = 0; cell < 6; ++cell)
+        for (const float value : lens.table->values()) values.push_back(value * (1 + 0.02f * float(cell)));
+    lens.table = std::make_shared<const PsfTable>(lens.table->shape(), std::move(values), lens.table->scale(),
+                                                  PsfField{3, 2, -10.5, 4, 42.25});
+    return lens;
 }
 
 double peak(const PsfTable& table) { return double(*std::max_element(table.values().begin(), table.values().end())); }
@@ -186,8 +198,8 @@ TEST(LensIo, later_minor_versions_are_read_and_major_ones_refused) {
         hdf5::write_values(group, "more", H5T_NATIVE_DOUBLE, three, values, path);
     }
     EXPECT_EQ(read_lens(path).table->hash(), in.table->hash());
-    set_attribute(path, "version", "2.0");
-    expect_error<InputError>([&] { read_lens(path); }, {"lens.h5", "2.0", "1.x", "newer"});
+    set_attribute(path, "version", "3.0");
+    expect_error<InputError>([&] { read_lens(path); }, {"lens.h5", "3.0", "2.x", "newer"});
     set_attribute(path, "version", "one");
     expect_error<InputError>([&] { read_lens(path); }, {"one", "1.2"});
 }
@@ -248,6 +260,73 @@ TEST(LensIo, implausible_values_are_errors) {
     refuses_number("usable_max_nm", 300, {"usable_max_nm", "300", "-350 to 250"});
     refuses_number("samples_per_px", 0.37, {"samples_per_px", "0.37", "1 or 2"});
     expect_error<OptionError>([&] { write_lens(path, make_tilted_lens(9, 12, 13)); }, {"9 x 12 x 13", "equal"});
+}
+
+TEST(LensIo, a_psf_over_the_field_comes_back) {
+    TemporaryFolder folder;
+    const auto path = folder / "lens.h5";
+    const Lens in = make_field_lens();
+    write_lens(path, in);
+    const Lens out = read_lens(path);
+    EXPECT_EQ(out.table->hash(), in.table->hash());
+    EXPECT_EQ(out.table->field(), in.table->field());
+    EXPECT_EQ(out.table->cell(5)[0], in.table->cell(5)[0]);
+    EXPECT_EQ(read_psf_table(path)->hash(), in.table->hash());
+    EXPECT_EQ(attribute(path, "version"), "2.0");  // which a reader of versions 1 refuses
+    write_lens(path, make_tilted_lens());
+    EXPECT_EQ(attribute(path, "version"), "1.2");
+    for (const auto write : {&write_smap_lens, &write_picasso_lens})
+        expect_error<OptionError>([&] { write(folder / "other", in, IfExists::replace); },
+                                  {"other", "one PSF", "3 x 2 cells", "region"});
+}
+
+TEST(LensIo, damaged_fields_are_errors) {
+    TemporaryFolder folder;
+    const auto path = folder / "odd.h5";
+    const Lens lens = make_field_lens();
+    const auto refuses = [&](const char* name, double value, std::initializer_list<const char*> words) {
+        write_lens(path, lens);
+        set_number(path, name, value);
+        expect_error<InputError>([&] { read_lens(path); }, words);
+    };
+    refuses("field_cell_px", 0, {"odd.h5", "edge of 0 px"});
+    refuses("field_cell_px", -5, {"odd.h5", "edge of -5 px"});
+    refuses("field_cell_px", std::nan(""), {"odd.h5", "field_cell_px", "finite"});
+    refuses("field_cell_px", 1e9, {"odd.h5", "edge of 1000000000 px"});
+    refuses("field_left_px", 1e9, {"odd.h5", "begins at"});
+    refuses("field_top_px", std::nan(""), {"odd.h5", "field_top_px", "finite"});
+    refuses("field_left_px", -11, {"odd.h5", "hash"});
+    write_lens(path, lens);
+    remove_attribute(path, "field_left_px");
+    expect_error<InputError>([&] { read_lens(path); }, {"odd.h5", "field_left_px"});
+    write_lens(path, lens);
+    set_attribute(path, "version", "3.0");
+    expect_error<InputError>([&] { read_lens(path); }, {"version 3.0", "up to 2.x"});
+    // A cell without light among others.
+    const std::size_t size = lens.table->cell_size();
+    std::size_t at = 0;
+    const Lens dark = with_values(lens, [&](float value) { return at++ / size == 4 ? 0 : value; });
+    expect_error<OptionError>([&] { write_lens(folder / "new.h5", dark); }, {"row 1 and column 1", "no light"});
+    const hsize_t huge = hsize_t(1) << 30;
+    for (const std::vector<hsize_t>& shape :
+         {std::vector<hsize_t>{huge, huge, 4, 4, 4}, {64, 64, 64, 64, 64}, {1, 1, 1, 1, 1, 1}}) {
+        write_odd_lens(path, shape, H5T_NATIVE_FLOAT, true);
+        expect_error<InputError>([&] { read_lens(path); }, {"odd.h5"});
+    }
+    // With all their values stored.
+    for (const std::vector<hsize_t>& shape :
+         {std::vector<hsize_t>{0, 1, 4, 4, 4}, {4097, 1, 4, 4, 4}, {2, 2, 4, 4}, {1, 2, 3, 4, 4}}) {
+        write_lens(path, lens);
+        const hdf5::Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT));
+        const hdf5::Handle group(H5Gopen2(file, "psf", H5P_DEFAULT));
+        H5Ldelete(group, "coefficients", H5P_DEFAULT);
+        hsize_t count = 1;
+        for (const hsize_t edge : shape) count *= edge;
+        const std::vector<float> values(count, 1.0f);
+        hdf5::write_values(group, "coefficients", H5T_NATIVE_FLOAT, shape, values.data(), path);
+        H5Fflush(file, H5F_SCOPE_GLOBAL);
+        expect_error<InputError>([&] { read_lens(path); }, {"odd.h5", "has the shape"});
+    }
 }
 
 TEST(LensIo, edited_files_are_errors) {

@@ -22,10 +22,13 @@ constexpr const char *group_name = "psf", *values_name = "coefficients", *errors
 constexpr const char *format_key = "format", *version_key = "version", *lens_pixel_key = "pixel_size_nm",
                      *z_min_key = "z_min_nm", *z_max_key = "z_max_nm", *samples_key = "samples_per_px",
                      *origin_key = "origin", *date_key = "date", *usable_min_key = "usable_min_nm",
-                     *usable_max_key = "usable_max_nm", *hash_key = "hash";
+                     *usable_max_key = "usable_max_nm", *hash_key = "hash", *left_key = "field_left_px",
+                     *top_key = "field_top_px", *cell_key = "field_cell_px";
 constexpr const char* own_format = "glint PSF";
-constexpr int own_major_version = 1;
-constexpr const char* own_version = "1.2";  // 1.1 added the hash, 1.2 PSFs without z; a reader of 1.0 refuses these
+constexpr int own_major_version = 2;
+// 1.1 added the hash, 1.2 PSFs without z; a reader of 1.0 refuses these. 2.0 added PSFs of several cells, which a
+// reader of 1.2 refuses by the version. All other files keep their version.
+constexpr const char *own_version = "1.2", *own_field_version = "2.0";
 constexpr std::size_t max_error_points = 100000;
 
 /// The columns of the errors, a dataset each.
@@ -84,19 +87,37 @@ void check_lens_version(const std::string& version, const fs::path& path) {
                         path.string(), version, own_major_version));
 }
 
-PsfTable::Shape read_shape(hid_t dataset, const fs::path& path) {
-    constexpr std::uint64_t max_values = PsfTable::max_bytes / sizeof(float);
-    const std::vector<hsize_t> shape = hdf5::shape_of(dataset);
+/// Returns the number of cells along x and y, and removes their dimensions from the shape.
+PsfField read_cells(std::vector<hsize_t>& shape, const fs::path& path) {
+    PsfField field;
+    if (shape.size() != 5) return field;
+    const hsize_t rows = shape[0], columns = shape[1];
+    if (rows == 0 || columns == 0 || rows > hsize_t(PsfField::max_cells) / columns)
+        throw InputError(fmt::format(
+            "{}: /psf/coefficients has the shape ({}): 1 or more cells of the field along y and x, the first two "
+            "dimensions, and at most {} in all are read; the file is damaged",
+            path.string(), fmt::join(shape, ", "), PsfField::max_cells));
+    field.cells_x = int(columns), field.cells_y = int(rows);
+    shape.erase(shape.begin(), shape.begin() + 2);
+    return field;
+}
+
+PsfTable::Shape read_shape(const std::vector<hsize_t>& shape, const PsfField& field, const fs::path& path) {
+    const std::uint64_t max_values =
+        field.cells() == 1
+            ? PsfTable::max_bytes / sizeof(float)
+            : std::min(PsfTable::max_bytes, PsfTable::max_field_bytes / std::size_t(field.cells())) / sizeof(float);
     std::uint64_t count = shape.size() == 3 ? 1 : 0;
     for (std::size_t k = 0; k < shape.size(); ++k) {
         const bool is_flat = k == 0 && shape[k] == 1;
         count = count == 0 || (shape[k] < 4 && !is_flat) || shape[k] > max_values / count ? 0 : count * shape[k];
     }
     if (count == 0)
-        throw InputError(
-            fmt::format("{}: /psf/coefficients has the shape ({}): three dimensions of 4 or more (1 along z "
-                        "without z), and at most {} values are read",
-                        path.string(), fmt::join(shape, ", "), max_values));
+        throw InputError(fmt::format(
+            "{}: /psf/coefficients has the shape ({}){}: three dimensions of 4 or more (1 along z "
+            "without z), and at most {} values are read",
+            path.string(), fmt::join(shape, ", "),
+            field.cells() == 1 ? "" : fmt::format(" in each of {} cells of the field", field.cells()), max_values));
     return {int(shape[0]), int(shape[1]), int(shape[2]), 1};
 }
 
@@ -143,7 +164,13 @@ Lens read_own_lens(hid_t file, const fs::path& path) {
     const LensAttributes attributes(group, path);
     check_lens_version(attributes.text(version_key), path);
     const hdf5::Handle dataset = hdf5::open_dataset(group, values_name, path);
-    const PsfTable::Shape shape = read_shape(dataset, path);
+    std::vector<hsize_t> edges = hdf5::shape_of(dataset);
+    PsfField field = read_cells(edges, path);
+    const PsfTable::Shape shape = read_shape(edges, field, path);
+    if (field.cells() > 1) {
+        field.left_px = attributes.number(left_key), field.top_px = attributes.number(top_key);
+        field.cell_px = attributes.number(cell_key);
+    }
     PsfTable::Scale scale;
     scale.pixel_size_nm = attributes.number(lens_pixel_key);
     scale.z_min_nm = attributes.number(z_min_key), scale.z_max_nm = attributes.number(z_max_key);
@@ -156,7 +183,8 @@ Lens read_own_lens(hid_t file, const fs::path& path) {
     scale.samples_per_px = int(samples);
     Lens lens;
     try {
-        lens.table = std::make_shared<const PsfTable>(shape, hdf5::read_floats(dataset, values_name, path), scale);
+        lens.table =
+            std::make_shared<const PsfTable>(shape, hdf5::read_floats(dataset, values_name, path), scale, field);
     } catch (const OptionError& error) {
         throw InputError(fmt::format("{}: {}", path.string(), error.what()));
     }
@@ -179,7 +207,9 @@ void write_lens(const fs::path& path, const Lens& lens, IfExists if_exists) {
     const PsfTable& table = *lens.table;
     const PsfTable::Scale& scale = table.scale();
     hdf5::write_attribute(group, format_key, std::string(own_format), path);
-    hdf5::write_attribute(group, version_key, std::string(own_version), path);
+    const PsfField& field = table.field();
+    const bool has_field = field.cells() > 1;
+    hdf5::write_attribute(group, version_key, std::string(has_field ? own_field_version : own_version), path);
     hdf5::write_attribute(group, lens_pixel_key, scale.pixel_size_nm, path);
     hdf5::write_attribute(group, z_min_key, scale.z_min_nm, path);
     hdf5::write_attribute(group, z_max_key, scale.z_max_nm, path);
@@ -189,8 +219,15 @@ void write_lens(const fs::path& path, const Lens& lens, IfExists if_exists) {
     hdf5::write_attribute(group, hash_key, to_hex(table.hash()), path);
     hdf5::write_attribute(group, origin_key, lens.origin, path);
     hdf5::write_attribute(group, date_key, lens.date, path);
-    const hsize_t shape[] = {hsize_t(table.shape()[0]), hsize_t(table.shape()[1]), hsize_t(table.shape()[2])};
-    hdf5::write_values(group, values_name, H5T_NATIVE_FLOAT, shape, table.values().data(), path);
+    const hsize_t shape[] = {hsize_t(field.cells_y), hsize_t(field.cells_x), hsize_t(table.shape()[0]),
+                             hsize_t(table.shape()[1]), hsize_t(table.shape()[2])};
+    if (has_field) {
+        hdf5::write_attribute(group, left_key, field.left_px, path);
+        hdf5::write_attribute(group, top_key, field.top_px, path);
+        hdf5::write_attribute(group, cell_key, field.cell_px, path);
+    }
+    hdf5::write_values(group, values_name, H5T_NATIVE_FLOAT, std::span(shape).subspan(has_field ? 0 : 2),
+                       table.values().data(), path);
     if (!lens.errors.empty()) {
         hdf5::Handle errors = hdf5::create_group(group, errors_name, path);
         for (const ErrorColumn& column : error_columns) {
