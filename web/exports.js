@@ -19,7 +19,7 @@ export function* csvParts(table, mask, command) {
   const parts = [];
   const isSample = table.facts.stored_rows < table.facts.rows;
   parts.push(
-    "# Values are rounded to the steps of the report: positions to " + `${table.step * table.perPx} ${table.unit}, other columns to about 126 steps.\n`,
+    "# Values are rounded to the steps of the report: positions to " + `${table.step * table.perPx} ${table.unit}, other columns to about 90 steps.\n`,
     isSample ? `# A random sample: ${table.facts.stored_rows} of ${table.facts.rows} rows.\n` : "",
     `# For exact rows: ${command.replace(/[\r\n]+/g, " ")}\n`,
   );

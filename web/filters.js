@@ -73,7 +73,7 @@ const columnTitles = {
 
 export function titleOf(column) {
   const title = columnTitles[column.name] ?? column.name;
-  return column.unit ? `${title} (${column.unit})` : title;
+  return column.unit && column.unit !== "photons" ? `${title} (${column.unit})` : title;
 }
 
 /** One column's histogram. Calls `onChange(isFinal)` while and after a limit is moved. */

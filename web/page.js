@@ -43,7 +43,7 @@ function showFacts(facts) {
   document.title = `${facts.title.slice(0, 80)} - glint report`;
   byId("title").textContent = facts.title;
   const isSample = facts.stored_rows < facts.rows;
-  const parts = [`${withCommas(facts.rows)} localizations`];
+  const parts = [facts.rows === 1 ? "One localization" : `${withCommas(facts.rows)} localizations`];
   if (isSample) parts.push(`this page has a random sample of ${withCommas(facts.stored_rows)} (${shortNumber((100 * facts.stored_rows) / facts.rows)} %)`);
   if (facts.frames > 0) parts.push(`${withCommas(facts.frames)} frames`);
   if (facts.width > 0) parts.push(`${facts.width} x ${facts.height} px`);
@@ -145,15 +145,17 @@ function pictureControls(view, facts) {
   };
   add("Colour by", colorSelect);
   add("Colour map", mapSelect);
-  const fixed = make("input", { type: "number", id: "fixed-blur", min: 0.01, step: "any", value: view.fixedNm, "aria-label": "Width of all molecules", disabled: view.blur === "own" });
+  const fixed = make("input", { type: "number", id: "fixed-blur", min: 0.01, step: "any", value: view.fixedNm, "aria-label": "Width of all molecules" });
+  const fixedBox = make("span", { class: "pair" }, fixed, make("span", { class: "soft", text: view.table.unit }));
+  fixedBox.hidden = view.blur === "own";
   const blur = select("blur", [...(view.widthX ? [["own", "own precision"]] : []), ["fixed", "one width"]], view.blur, (value) => {
-    fixed.disabled = value === "own";
+    fixedBox.hidden = value === "own";
     view.change({ blur: value });
   }, "Width of molecules");
   fixed.addEventListener("change", () => {
     if (Number(fixed.value) > 0) view.change({ fixedNm: Number(fixed.value) });
   });
-  add("Width", blur, fixed, make("span", { class: "soft", text: view.table.unit }));
+  add("Width", blur, fixedBox);
   const brightness = make("input", { type: "range", id: "brightness", min: -3, max: 3, step: 0.05, value: 0, "aria-label": "Brightness", oninput: () => view.change({ brightness: 2 ** Number(brightness.value) }) });
   const gamma = make("input", { type: "range", id: "gamma", min: 0.3, max: 1.6, step: 0.05, value: view.look.gamma, "aria-label": "Gamma", oninput: () => view.change({ gamma: Number(gamma.value) }) });
   add("Brightness", brightness);
@@ -171,7 +173,7 @@ function pictureControls(view, facts) {
 
 function toolbars(view, tools) {
   for (const [tool, name, key] of toolNames) {
-    const button = make("button", { type: "button", "data-tool": tool, text: name, title: `${name} (${key})`, "aria-pressed": tool === "pan", onclick: () => tools.choose(tool) });
+    const button = make("button", { type: "button", "data-tool": tool, text: name, title: `${name} (${key})`, "aria-pressed": String(tool === "pan"), onclick: () => tools.choose(tool) });
     byId("tools").append(button);
   }
   byId("zooms").append(
@@ -204,7 +206,7 @@ class Tools {
   }
   choose(tool) {
     this.tool = tool;
-    for (const button of byId("tools").children) button.setAttribute("aria-pressed", button.dataset.tool === tool);
+    for (const button of byId("tools").children) button.setAttribute("aria-pressed", String(button.dataset.tool === tool));
     this.view.canvas.classList.toggle("measuring", tool !== "pan");
   }
   clear() {
@@ -389,9 +391,7 @@ async function start() {
   const testsLack = new URLSearchParams(location.search).has("no-webgl");
   try {
     if (testsLack) throw new Error("the address asks for no WebGL2");
-    view = new View(table, conditions, byId("picture"), byId("overlay"), () => {
-      page.times.firstPicture ??= performance.now();
-    });
+    view = new View(table, conditions, byId("picture"), byId("overlay"), () => (page.times.firstPicture ??= performance.now()));
     view.onLost = () => {
       loading.hidden = false;
       loading.textContent = "The graphics driver has stopped: load the page again.";

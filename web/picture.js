@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: MIT
 import { rgbOf } from "./colors.js";
 
-const rowsShader = `#version 300 es
-precision highp float;
+// Compiled for what is needed: software rendering takes as long as the shader has instructions.
+const rowsShader = `precision highp float;
 precision highp int;
 precision highp sampler2D;
 layout(location = 0) in uvec2 a_xy;
@@ -18,20 +18,25 @@ layout(location = 6) in uvec4 a_3;
 uniform ivec2 u_center;      // code at the middle of the picture
 uniform vec2 u_fraction;     // and the rest of it, steps
 uniform float u_scale;       // picture pixels per step
-uniform vec2 u_size;         // of the texture, pixels
+uniform vec2 u_half;         // half the size of the texture, pixels
 uniform uvec4 u_low[4], u_high[4];
 uniform uvec4 u_frame_z;     // lowest and highest frame, lowest and highest z
 uniform uvec4 u_x_y;
 uniform sampler2D u_table;   // row 0, 1: width along x, y in steps; row 2: place in the colour map
 uniform sampler2D u_drift;   // steps, by frame
-uniform int u_width_x, u_width_y, u_color;  // columns of cells; < 0: none. u_color -2: frame, -3: z
+uniform int u_width_x, u_width_y, u_color;  // columns of cells
 uniform vec2 u_color_range;  // of frames or z
 uniform float u_fixed, u_min_width;         // pixels
-uniform bool u_binned, u_with_drift;
 uniform float u_max_size;
-flat out vec4 v_shape;       // 1/variance along x and y, amplitude, place in the colour map
-flat out float v_size;
-flat out int v_channel;
+#ifndef BINNED
+flat out vec4 v_shape;       // 1/variance along x and y, amplitude, size
+#endif
+#ifdef HUE
+flat out float v_hue;
+#endif
+#ifdef CHANNELS
+flat out vec4 v_channel;
+#endif
 
 uint code(int slot) {
   uvec4 pack = slot < 4 ? a_0 : slot < 8 ? a_1 : slot < 12 ? a_2 : a_3;
@@ -41,71 +46,96 @@ bool is_outside(uvec4 codes, int pack) {
   return any(lessThan(codes, u_low[pack])) || any(greaterThan(codes, u_high[pack]));
 }
 void main() {
-  v_shape = vec4(0.0);
-  v_channel = 0;
-  v_size = 1.0;
   gl_PointSize = 1.0;
   gl_Position = vec4(2.0, 2.0, 2.0, 1.0);
+#ifndef BINNED
+  v_shape = vec4(0.0);
+#endif
+#ifdef HUE
+  v_hue = 0.0;
+#endif
+#ifdef CHANNELS
+  v_channel = vec4(0.0);
+#endif
   vec2 steps = vec2(ivec2(a_xy) - u_center) - u_fraction;
-  if (u_with_drift) steps += texelFetch(u_drift, ivec2(int(a_frame) & 2047, int(a_frame) >> 11), 0).xy;
+#ifdef DRIFT
+  steps += texelFetch(u_drift, ivec2(int(a_frame) & 2047, int(a_frame) >> 11), 0).xy;
+#endif
   vec2 place = steps * u_scale;
-  if (any(greaterThan(abs(place), 0.5 * u_size))) return;
-  if (is_outside(a_0, 0) || is_outside(a_1, 1) || is_outside(a_2, 2) || is_outside(a_3, 3)) return;
+  if (any(greaterThan(abs(place), u_half))) return;
+#ifdef CELL_FILTERS
+  if (is_outside(a_0, 0) || is_outside(a_1, 1)) return;
+#ifdef MANY_CELLS
+  if (is_outside(a_2, 2) || is_outside(a_3, 3)) return;
+#endif
+#endif
+#ifdef FILTERS
   if (a_frame < u_frame_z.x || a_frame > u_frame_z.y || a_z < u_frame_z.z || a_z > u_frame_z.w) return;
   if (a_xy.x < u_x_y.x || a_xy.x > u_x_y.y || a_xy.y < u_x_y.z || a_xy.y > u_x_y.w) return;
-  float hue = 0.0;
-  if (u_color == -2) hue = (float(a_frame) - u_color_range.x) / u_color_range.y;
-  else if (u_color == -3) hue = (float(a_z) - u_color_range.x) / u_color_range.y;
-  else if (u_color >= 0) {
-    uint cell = code(u_color);
-    hue = texelFetch(u_table, ivec2(int(cell), 2), 0).x;
-    v_channel = int(cell) & 3;
-  }
-  if (hue != hue) return;
-  v_shape.w = clamp(hue, 0.0, 1.0);
-  gl_Position = vec4(2.0 * place / u_size, 0.0, 1.0);
-  if (u_binned) {
-    v_shape.z = 1.0;
-    return;
-  }
+#endif
+#ifdef HUE
+#if HUE == 1
+  v_hue = (float(a_frame) - u_color_range.x) / u_color_range.y;
+#elif HUE == 2
+  if (a_z == 65535u) return;
+  v_hue = (float(a_z) - u_color_range.x) / u_color_range.y;
+#else
+  v_hue = texelFetch(u_table, ivec2(int(code(u_color)), 2), 0).x;
+  if (v_hue < 0.0) return;
+#endif
+  v_hue = clamp(v_hue, 0.0, 1.0);
+#endif
+#ifdef CHANNELS
+  v_channel[int(code(u_color)) & 3] = 1.0;
+#endif
+  gl_Position = vec4(place / u_half, 0.0, 1.0);
+#ifndef BINNED
+#ifdef OWN_WIDTH
+  vec2 width = u_scale * vec2(texelFetch(u_table, ivec2(int(code(u_width_x)), 0), 0).x,
+                              texelFetch(u_table, ivec2(int(code(u_width_y)), 1), 0).x);
+#else
   vec2 width = vec2(u_fixed);
-  if (u_width_x >= 0) {
-    width.x = texelFetch(u_table, ivec2(int(code(u_width_x)), 0), 0).x * u_scale;
-    width.y = texelFetch(u_table, ivec2(int(code(u_width_y)), 1), 0).x * u_scale;
-  }
+#endif
   width = max(width, vec2(u_min_width));
   vec2 variance = width * width + 1.0 / 12.0;  // a pixel's mean is close to a Gaussian of this variance
-  float size = 2.0 * ceil(3.3 * sqrt(max(variance.x, variance.y))) + 1.0;
-  v_size = min(size, u_max_size);
-  gl_PointSize = v_size;
-  v_shape.xy = 1.0 / variance;
-  v_shape.z = inversesqrt(variance.x * variance.y) * 0.15915494;
+  float size = min(2.0 * ceil(3.3 * sqrt(max(variance.x, variance.y))) + 1.0, u_max_size);
+  gl_PointSize = size;
+  v_shape = vec4(1.0 / variance, inversesqrt(variance.x * variance.y) * 0.15915494, size);
+#endif
 }`;
 
-const rowsFragment = `#version 300 es
-precision highp float;
+const rowsFragment = `precision highp float;
+#ifndef BINNED
 flat in vec4 v_shape;
-flat in float v_size;
-flat in int v_channel;
-uniform bool u_binned, u_channels;
+#endif
+#ifdef HUE
+flat in float v_hue;
+#endif
+#ifdef CHANNELS
+flat in vec4 v_channel;
+#endif
 out vec4 color;
 void main() {
-  float density = v_shape.z;
-  if (!u_binned) {
-    vec2 apart = (gl_PointCoord - 0.5) * v_size;
-    density *= exp(-0.5 * dot(apart * apart, v_shape.xy));
-  }
-  if (u_channels) color = vec4(v_channel == 0, v_channel == 1, v_channel == 2, v_channel == 3) * density;
-  else color = vec4(density, density * v_shape.w, 0.0, 0.0);
+#ifdef BINNED
+  const float density = 1.0;
+#else
+  vec2 apart = (gl_PointCoord - 0.5) * v_shape.w;
+  float density = v_shape.z * exp(-0.5 * dot(apart * apart, v_shape.xy));
+#endif
+#ifdef CHANNELS
+  color = v_channel * density;
+#elif defined(HUE)
+  color = vec4(density, density * v_hue, 0.0, 0.0);
+#else
+  color = vec4(density, 0.0, 0.0, 0.0);
+#endif
 }`;
 
-const shownVertex = `#version 300 es
-void main() {
+const shownVertex = `void main() {
   gl_Position = vec4(vec2[](vec2(-1.0, -1.0), vec2(3.0, -1.0), vec2(-1.0, 3.0))[gl_VertexID], 0.0, 1.0);
 }`;
 
-const shownFragment = `#version 300 es
-precision highp float;
+const shownFragment = `precision highp float;
 precision highp sampler2D;
 uniform sampler2D u_sums, u_map;
 uniform ivec2 u_margin;
@@ -137,11 +167,12 @@ void main() {
   else color = vec4(texture(u_map, vec2(value * 0.996 + 0.002, 0.5)).rgb, 1.0);
 }`;
 
-function compile(gl, vertex, fragment) {
+function compile(gl, vertex, fragment, defines = []) {
   const program = gl.createProgram();
+  const head = `#version 300 es\n${defines.map((define) => `#define ${define}\n`).join("")}`;
   for (const [type, text] of [[gl.VERTEX_SHADER, vertex], [gl.FRAGMENT_SHADER, fragment]]) {
     const shader = gl.createShader(type);
-    gl.shaderSource(shader, text);
+    gl.shaderSource(shader, head + text);
     gl.compileShader(shader);
     gl.attachShader(program, shader);
   }
@@ -170,7 +201,7 @@ export class Picture {
     for (const extension of ["EXT_color_buffer_float", "EXT_float_blend"])
       if (!gl.getExtension(extension)) throw new Error(`the graphics driver lacks ${extension}`);
     this.gl = gl;
-    this.rows = compile(gl, rowsShader, rowsFragment);
+    this.programs = new Map(); // by their definitions
     this.shown = compile(gl, shownVertex, shownFragment);
     this.maxPoint = gl.getParameter(gl.ALIASED_POINT_SIZE_RANGE)[1];
     this.sums = gl.createTexture();
@@ -243,7 +274,7 @@ export class Picture {
     for (let cell = 0; cell < 256; ++cell) {
       values[cell] = (widthX?.[cell] ?? 0) / this.table.step;
       values[256 + cell] = (widthY?.[cell] ?? 0) / this.table.step;
-      values[512 + cell] = hues?.[cell] ?? NaN;
+      values[512 + cell] = hues?.[cell] ?? -1; // not drawn
     }
     gl.bindTexture(gl.TEXTURE_2D, this.widthTable);
     gl.texImage2D(gl.TEXTURE_2D, 0, gl.R32F, 256, 3, 0, gl.RED, gl.FLOAT, values);
@@ -264,13 +295,16 @@ export class Picture {
     const gl = this.gl, table = this.table;
     const width = view.width + 2 * pictureMargin, height = view.height + 2 * pictureMargin;
     this.isChannels = style.color === "channel";
-    const format = this.isChannels ? gl.RGBA32F : gl.RG32F;
+    this.isHue = style.color !== "density" && !this.isChannels;
+    // Molecules much smaller than a pixel are counted in pixels, which are blurred when shown.
+    this.isBinned = style.typicalPx * view.scale < 0.3;
+    const format = this.isChannels ? gl.RGBA32F : this.isHue ? gl.RG32F : gl.R32F;
     if (this.width !== width || this.height !== height || this.format !== format) {
       this.width = width;
       this.height = height;
       this.format = format;
       gl.bindTexture(gl.TEXTURE_2D, this.sums);
-      gl.texImage2D(gl.TEXTURE_2D, 0, format, width, height, 0, this.isChannels ? gl.RGBA : gl.RG, gl.FLOAT, null);
+      gl.texImage2D(gl.TEXTURE_2D, 0, format, width, height, 0, this.isChannels ? gl.RGBA : this.isHue ? gl.RG : gl.RED, gl.FLOAT, null);
       for (const filter of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) gl.texParameteri(gl.TEXTURE_2D, filter, gl.NEAREST);
       gl.bindFramebuffer(gl.FRAMEBUFFER, this.target);
       gl.framebufferTexture2D(gl.FRAMEBUFFER, gl.COLOR_ATTACHMENT0, gl.TEXTURE_2D, this.sums, 0);
@@ -282,6 +316,19 @@ export class Picture {
     gl.clearColor(0, 0, 0, 0);
     gl.clear(gl.COLOR_BUFFER_BIT);
 
+    const ranges = [...conditions.ranges.keys()];
+    const defines = [];
+    if (this.isBinned) defines.push("BINNED");
+    else if (style.widthX) defines.push("OWN_WIDTH");
+    if (ranges.some((column) => column.kind === "cells")) defines.push("CELL_FILTERS");
+    if (ranges.some((column) => column.slot >= 8)) defines.push("MANY_CELLS");
+    if (ranges.some((column) => column.kind !== "cells")) defines.push("FILTERS");
+    if (this.isChannels) defines.push("CHANNELS");
+    if (this.isHue) defines.push(`HUE ${style.color === "frame" ? 1 : style.color === "z" ? 2 : 3}`);
+    if (style.withDrift && this.hasDrift) defines.push("DRIFT");
+    const key = defines.join();
+    if (!this.programs.has(key)) this.programs.set(key, compile(gl, rowsShader, rowsFragment, defines));
+    this.rows = this.programs.get(key);
     const { program, uniforms } = this.rows;
     gl.useProgram(program);
     const center = (axis, px) => px / table.step - axis.first - 0.5;
@@ -290,7 +337,7 @@ export class Picture {
     gl.uniform2f(uniforms.u_fraction, cx - Math.round(cx), cy - Math.round(cy));
     const scale = view.scale * table.step;
     gl.uniform1f(uniforms.u_scale, scale);
-    gl.uniform2f(uniforms.u_size, width, height);
+    gl.uniform2f(uniforms.u_half, width / 2, height / 2);
     const low = new Uint32Array(16), high = new Uint32Array(16).fill(255);
     for (const column of table.cells) {
       const range = conditions.of(column);
@@ -302,19 +349,13 @@ export class Picture {
     const rangeOf = (name) => (table.named[name] && conditions.of(table.named[name])) || all;
     gl.uniform4uiv(uniforms.u_frame_z, new Uint32Array([...rangeOf("frame"), ...rangeOf("z")]));
     gl.uniform4uiv(uniforms.u_x_y, new Uint32Array([...rangeOf("x"), ...rangeOf("y")]));
-    gl.uniform1i(uniforms.u_width_x, style.widthX ? style.widthX.slot : -1);
-    gl.uniform1i(uniforms.u_width_y, style.widthX ? (style.widthY ?? style.widthX).slot : -1);
+    gl.uniform1i(uniforms.u_width_x, style.widthX ? style.widthX.slot : 0);
+    gl.uniform1i(uniforms.u_width_y, style.widthX ? (style.widthY ?? style.widthX).slot : 0);
     gl.uniform1f(uniforms.u_fixed, style.fixedPx * view.scale);
     gl.uniform1f(uniforms.u_min_width, 0.5);
-    // Molecules much smaller than a pixel are counted in pixels, which are blurred when shown.
-    this.isBinned = style.typicalPx * view.scale < 0.3;
-    gl.uniform1i(uniforms.u_binned, this.isBinned);
-    gl.uniform1i(uniforms.u_channels, this.isChannels);
     gl.uniform1f(uniforms.u_max_size, this.maxPoint);
-    gl.uniform1i(uniforms.u_with_drift, style.withDrift && this.hasDrift);
-    this.isHue = style.color !== "density" && !this.isChannels;
-    const special = { density: -1, frame: -2, z: -3 };
-    gl.uniform1i(uniforms.u_color, style.color === "channel" ? table.named.channel.slot : (special[style.color] ?? style.color.slot));
+    const slot = this.isChannels ? table.named.channel.slot : style.color.slot;
+    gl.uniform1i(uniforms.u_color, slot ?? 0);
     gl.uniform2f(uniforms.u_color_range, style.range[0], Math.max(style.range[1] - style.range[0], 1e-9));
     gl.uniform1i(uniforms.u_table, 0);
     gl.uniform1i(uniforms.u_drift, 1);

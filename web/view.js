@@ -4,16 +4,16 @@ import { channelColors, colorTable } from "./colors.js";
 import { drawColorBar, drawMarks, drawScaleBar } from "./overlay.js";
 import { Picture } from "./picture.js";
 
-const firstResponseMs = 45, laterBatchMs = 110;
+const firstResponseMs = 45, laterBatchMs = 110, showEveryMs = 220;
 
 export class View {
   /** Throws an Error if the browser cannot draw. */
-  constructor(table, conditions, canvas, overlay, onChange) {
+  constructor(table, conditions, canvas, overlay, onShown) {
     this.table = table;
     this.conditions = conditions;
     this.canvas = canvas;
     this.overlay = overlay;
-    this.onChange = onChange;
+    this.onShown = onShown; // after the first batch of a picture
     this.picture = new Picture(canvas, table);
     this.x = 0; // middle, px
     this.y = 0;
@@ -23,7 +23,7 @@ export class View {
     this.fixedNm = 10;
     this.withDrift = false;
     this.maps = { density: "inferno", value: "blue-orange" };
-    this.look = { brightness: 1, gamma: 0.8, channelColors };
+    this.look = { brightness: 1, gamma: 0.65, channelColors };
     this.marks = [];
     this.generation = 0;
     this.firstBatch = 1;
@@ -128,7 +128,7 @@ export class View {
     const column = this.colorColumn;
     if (this.color === "channel") hues = new Array(256).fill(0);
     else if (column && column.kind === "cells")
-      hues = Array.from({ length: 256 }, (_, code) => (code > column.last ? NaN : code / Math.max(1, column.last)));
+      hues = Array.from({ length: 256 }, (_, code) => (code > column.last ? -1 : code / Math.max(1, column.last)));
     this.picture.setTables(widths(this.widthX), widths(this.widthY), hues);
   }
 
@@ -213,6 +213,7 @@ export class View {
   }
 
   async draw() {
+    let shown = 0;
     try {
       for (;;) {
         if (this.drawn !== this.generation) this.beginPicture();
@@ -226,9 +227,12 @@ export class View {
         const start = performance.now();
         const pieces = isFirst ? this.firstBatch : this.batch;
         this.picture.add(pieces);
-        if (this.needsLevel === "now") this.chooseLevel("later");
-        this.picture.show(this.look);
-        this.drawOverlay();
+        if (isFirst || start - shown > showEveryMs) {
+          if (this.needsLevel === "now") this.chooseLevel("later");
+          this.picture.show(this.look);
+          shown = start;
+          if (isFirst) this.drawOverlay();
+        }
         await this.picture.finished();
         const took = Math.max(1, performance.now() - start);
         const aim = isFirst ? firstResponseMs : laterBatchMs;
@@ -237,6 +241,7 @@ export class View {
           this.firstBatch = next;
           this.batch = Math.max(this.batch, next);
           this.timings.first = performance.now() - this.begun;
+          this.onShown?.();
         } else {
           this.batch = next;
         }
@@ -272,7 +277,7 @@ export class View {
     if (this.needsLevel) this.chooseLevel(null);
     this.showAgain();
     this.timings.complete = performance.now() - this.begun;
-    this.onChange?.();
+    this.complete = this.generation;
   }
 
   /** Returns once the picture is complete. */
@@ -305,11 +310,13 @@ export class View {
 
   drawOverlay(canvas = this.overlay, isClear = true) {
     const ratio = this.ratio;
-    if (isClear) {
+    const context = canvas.getContext("2d");
+    if (isClear && (canvas.width !== this.canvas.width || canvas.height !== this.canvas.height)) {
       canvas.width = this.canvas.width;
       canvas.height = this.canvas.height;
+    } else if (isClear) {
+      context.clearRect(0, 0, canvas.width, canvas.height);
     }
-    const context = canvas.getContext("2d");
     const marks = this.marks.map((mark) => ({ ...mark, halfWidth: mark.halfWidthPx ? mark.halfWidthPx * this.scale * ratio : 0 }));
     drawMarks(context, marks, (place) => this.toCss(place).map((at) => at * ratio), ratio);
     drawScaleBar(context, canvas.width, canvas.height, (this.scale * ratio) / this.table.perPx, this.table.unit, ratio);

@@ -36,7 +36,7 @@ struct ReportOptions {
     double size_mb = 80;     ///< limit of the file's localizations, MB (10^6 bytes); above it, the page has a sample
     Movie* movie = nullptr;  ///< for raw frames
     int raw_frames = 20;     ///< maximum number of raw frames, evenly spaced; 0 to 100
-    double frames_mb = 8;    ///< limit of all raw frames, MB; larger frames are cropped
+    double frames_mb = 6;    ///< limit of all raw frames, MB; larger frames are cropped
     const Resolution* resolution = nullptr;  ///< NeNA and FRC of the whole table
     const Drift* drift = nullptr;            ///< the drift that was subtracted from the positions
     std::string record;                      ///< the record of a run (run.json), a JSON object; empty: none
@@ -54,8 +54,8 @@ struct ReportInfo {
     std::vector<std::string> missing;  ///< sentences: what the page lacks, and why
 };
 
-/// Writes a page that needs no network and no other file. Positions are rounded to at most 1/16 of the median
-/// precision, other columns to about 126 steps. A filter of the page therefore has its limits between steps: the same
+/// Writes a page that needs no network and no other file. Positions are rounded to at most 1/8 of the median
+/// precision, other columns to about 90 steps. A filter of the page therefore has its limits between steps: the same
 /// conditions in filter() leave exactly the same rows. A sample is random and independent of positions and frames.
 ///
 /// Needs memory for the stored rows, about 40 bytes per row, and the file. The file appears only when complete. Throws

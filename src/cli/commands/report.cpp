@@ -40,7 +40,7 @@ distances, line profiles, regions. It is one file, loads nothing from a network,
 A folder of glint run adds its drift curve, resolution, record and raw frames. Several tables are
 channels of one picture; all must have the same columns and pixel size.
 
-Positions are rounded to 1/16 of the precision or less, other columns to about 126 steps. The page
+Positions are rounded by at most 1/8 of the precision, other columns to about 90 steps. The page
 shows the `glint filter` command that leaves exactly the rows of its filters.)";
 
 struct ReportFlags {

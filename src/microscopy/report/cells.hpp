@@ -12,7 +12,7 @@ namespace glint {
 /// The cell of a NaN.
 constexpr std::uint8_t nan_cell = 255;
 /// Steps between the first and the last edge of a column that is not an integer.
-constexpr int usual_cells = 126;
+constexpr int usual_cells = 90;
 
 /// The cells of a column. Cell k contains edges[k-1] <= value < edges[k]; the first and the last cell are open. Edges
 /// are decimal numbers with few digits. Text with all digits of an edge, as conditions contain it, is the same number.

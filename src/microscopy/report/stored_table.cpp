@@ -134,7 +134,7 @@ void StoredTable::add_positions() {
     for (const std::uint32_t row : order_)
         largest = std::max({largest, std::abs(double(table_.x_px[row])), std::abs(double(table_.y_px[row]))});
     // At most 2^30 steps. Without precisions, 1/64 px is finer than that of most molecules.
-    double step = power_of_two(precision > 0 ? std::clamp(precision / 8, 1e-6, 1.0) : 1.0 / 64);
+    double step = power_of_two(precision > 0 ? std::clamp(precision / 4, 1e-6, 1.0) : 1.0 / 64);
     while (2 * largest / step >= max_px) step *= 2;
     for (const bool is_x : {true, false}) {
         const std::vector<float>& values = is_x ? table_.x_px : table_.y_px;
@@ -166,7 +166,7 @@ void StoredTable::add_axial() {
     const double precision = sampled_median(table_, "lpz");
     StoredColumn column;
     column.name = column.expression = "z", column.unit = "nm", column.kind = StoredColumn::Kind::axial;
-    column.step = power_of_two(precision > 0 ? precision / 8 : 1);
+    column.step = power_of_two(precision > 0 ? precision / 4 : 1);
     while ((double(high) - double(low)) / column.step >= no_z - 2.0) column.step *= 2;
     column.first = std::int64_t(std::floor(double(low) / column.step));
     column.bytes = 2;
