@@ -34,7 +34,6 @@ export function fitProfile(values, length) {
   if (values.length < 20) return found;
   const smooth = counts.map((_, k) => (counts[k - 1] ?? counts[k]) + counts[k] + (counts[k + 1] ?? counts[k]));
   const peak = smooth.indexOf(Math.max(...smooth));
-  const sorted = [...values].sort((a, b) => a - b);
   const base = Math.min(...smooth) / 3;
   const half = base + (smooth[peak] / 3 - base) / 2;
   const wide = smooth.filter((count) => count / 3 > half).length * width;
@@ -45,7 +44,8 @@ export function fitProfile(values, length) {
   // Weights by the expected counts: those by the counts themselves favour bins that are low by chance.
   result = fitOnce(x.map((at) => 1 / Math.max(0.5, model(at, result.parameters))), result.parameters);
   const [, center, sigma] = result.parameters;
-  if (!(center > -length && center < 2 * length) || sorted.length === 0) return found;
+  const isFound = center > 0 && center < length && Math.abs(sigma) < length / 2 && result.errors[2] < 0.5 * Math.abs(sigma);
+  if (!isFound || !(result.parameters[0] > 0)) return found;
   found.sigma = Math.abs(sigma);
   found.error = result.errors[2];
   found.center = center;
@@ -107,7 +107,7 @@ export function describeMark(mark, table, mask, widthNm) {
     const curves = [{ x: profile.x, y: profile.counts, kind: "bars", color: "var(--curve-1)", name: "rows" }];
     if (profile.fit) curves.push({ x: profile.x, y: profile.fit, kind: "line", color: "var(--curve-2)", name: "fit" });
     box.append(plot(curves, { title: "Line profile", xLabel: `Distance along the line (${unit})`, yLabel: "Rows", width: 340, height: 210 }));
-    if (!profile.fit) box.append(make("p", { class: "note", text: "At least 20 rows are needed for a fit: draw the line across a structure, or make it wider." }));
+    if (!profile.fit) box.append(make("p", { class: "note", text: "No single structure was found: draw the line across one, with some empty space on both sides and at least 20 rows." }));
   } else {
     const { rows, areaPx } = rowsInRegion(table, mask, mark.from, mark.to);
     const area = areaPx * per * per;

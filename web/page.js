@@ -104,7 +104,7 @@ function showCounts(facts, filters, { passing, isComplete, medians }) {
 async function showNena(facts, filters) {
   const box = byId("live-nena");
   const { table, mask } = filters;
-  const tell = (text) => box.replaceChildren(make("span", { class: "soft", text: "NeNA, shown rows: " }), make("span", { text }));
+  const tell = (text) => box.replaceChildren(make("span", { class: "soft", text: "NeNA of these rows: " }), make("span", { text }));
   if (facts.stored_rows < facts.rows) return tell("not of a sample, which lacks neighbours");
   if (!table.pixelNm || table.lastFrame < 1) return box.replaceChildren();
   tell("…");

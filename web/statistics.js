@@ -8,6 +8,10 @@ function card(title, id, ...content) {
   return make("section", { class: "card", id }, make("h2", { text: title }), ...content);
 }
 
+function sentence(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 function factList(pairs) {
   const list = make("dl", { class: "facts" });
   for (const [name, value] of pairs) if (value !== null && value !== undefined) list.append(make("dt", { text: name }), make("dd", { text: value }));
@@ -34,7 +38,7 @@ function nenaCard({ nena, caveats }) {
         { title: "NeNA", xLabel: "Distance to the nearest neighbour in the next frame (nm)", yLabel: "Pairs" },
       ),
     );
-  for (const caveat of caveats) content.push(make("p", { class: "note", text: caveat }));
+  for (const caveat of caveats) content.push(make("p", { class: "note", text: sentence(caveat) }));
   return card("Precision (NeNA)", "nena", ...content);
 }
 

@@ -1,6 +1,7 @@
 // The picture on the page: what it shows, moving and zooming, and drawing again after changes.
 // SPDX-License-Identifier: MIT
 import { channelColors, colorTable } from "./colors.js";
+import { titleOf } from "./filters.js";
 import { drawColorBar, drawMarks, drawScaleBar } from "./overlay.js";
 import { Picture } from "./picture.js";
 
@@ -108,7 +109,7 @@ export class View {
     if (this.table.named.z) choices.push(["z", "z"]);
     for (const column of this.table.cells) {
       if (column.name === "channel") choices.push(["channel", "channel"]);
-      else if (column.edges.length > 1 && this.table.varies(column)) choices.push([column.name, column.name]);
+      else if (column.edges.length > 1 && this.table.varies(column)) choices.push([column.name, titleOf(column).replace(/ \(.*/, "").toLowerCase()]);
     }
     return choices;
   }
@@ -304,8 +305,7 @@ export class View {
       return { label: "z (nm)", low: table.valueOfCode(table.named.z, low), high: table.valueOfCode(table.named.z, high), colors: this.colors };
     }
     const column = this.colorColumn;
-    const label = column.unit ? `${column.name.replace(/_nm$/, "")} (${column.unit})` : column.name;
-    return { label, low: column.edges[0], high: column.edges[column.last - 1], log: column.log, colors: this.colors };
+    return { label: titleOf(column), low: column.edges[0], high: column.edges[column.last - 1], log: column.log, colors: this.colors };
   }
 
   drawOverlay(canvas = this.overlay, isClear = true) {

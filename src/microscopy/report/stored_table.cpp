@@ -21,11 +21,13 @@
 namespace glint {
 namespace {
 
-constexpr std::size_t piece_rows_in_report = std::size_t(1) << 16, chunk_rows = std::size_t(1) << 16;
+constexpr std::size_t min_piece_rows = std::size_t(1) << 12, max_piece_rows = std::size_t(1) << 16;
+constexpr std::size_t usual_pieces = 16, chunk_rows = std::size_t(1) << 16;
 constexpr std::size_t max_cell_columns = 16;  // four vertex attributes of the page's picture
 constexpr double max_px = double(1 << 30);
-/// Bits of a row before compression ends: 12 bytes in the file, of which base64 takes a quarter.
-constexpr double max_row_bits = 8 * 8.7;
+/// Bits of a row: 12 bytes in the file, of which base64 takes a quarter. Small tables may have more.
+constexpr double max_row_bits = 8 * 9;
+constexpr std::size_t small_table_rows = std::size_t(1) << 18;
 
 const LocalizationColumn* known_column(const std::string& name) {
     for (const LocalizationColumn& column : localization_columns())
@@ -105,7 +107,8 @@ StoredTable::StoredTable(const Localizations& table) : table_(table) {
 
 void StoredTable::order_rows() {
     const std::size_t all = table_.size();
-    const std::size_t wanted = std::max<std::size_t>(1, (all + piece_rows_in_report - 1) / piece_rows_in_report);
+    const std::size_t of_a_piece = std::clamp(all / usual_pieces, min_piece_rows, max_piece_rows);
+    const std::size_t wanted = std::max<std::size_t>(1, (all + of_a_piece - 1) / of_a_piece);
     const auto is_stored = [&](std::size_t row) {
         return std::abs(table_.x_px[row]) < max_px && std::abs(table_.y_px[row]) < max_px;
     };
@@ -279,7 +282,7 @@ void StoredTable::add_others() {
         }
         add_cells(name, "", cells);
         const double more = entropy_bits(columns_.back().codes8, nullptr);
-        if (bits + more > max_row_bits && !is_channel) {
+        if (bits + more > max_row_bits && table_.size() > small_table_rows && !is_channel) {
             columns_.pop_back();
             left_out_.push_back(name);
             continue;
