@@ -58,11 +58,12 @@ struct ReportInfo {
 /// precision, other columns to about 90 steps. A filter of the page therefore has its limits between steps: the same
 /// conditions in filter() leave exactly the same rows. A sample is random and independent of positions and frames.
 ///
-/// Needs memory for the stored rows, about 40 bytes per row, and the file. The file appears only when complete. Throws
-/// OutputError if it cannot be written, OptionError if an option is out of range, InputError if the movie or the table
-/// cannot be read, and Cancelled after a stop.
+/// Returns what the file contains. Needs memory for the stored rows, about 40 bytes per row, and for the file. The file
+/// appears only when complete. Throws OutputError if it cannot be written, OptionError if an option is out of range,
+/// InputError if the movie or the table cannot be read, and Cancelled after a stop.
 ReportInfo write_report(const std::filesystem::path& path, TablePieces& table, const ReportOptions& options,
                         IfExists if_exists = IfExists::replace);
+/// Returns the result of write_report() for a table in memory. Throws as that.
 ReportInfo write_report(const std::filesystem::path& path, const Localizations& table, const ReportOptions& options,
                         IfExists if_exists = IfExists::replace);
 

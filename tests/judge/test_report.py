@@ -86,7 +86,7 @@ def set_filters(browser, limits):
     for name, (low, high) in limits.items():
         browser.run(
             "const h = glintReport.filters.named(given[0]); const n = h.bins.count;"
-            "h.setBins(Math.floor(given[1] * n), Math.max(Math.floor(given[1] * n) + 1, Math.ceil(given[2] * n)), true)",
+            "const low = Math.floor(given[1] * n); h.setBins(low, Math.max(low + 1, Math.ceil(given[2] * n)), true)",
             name,
             low,
             high,
@@ -393,7 +393,8 @@ def test_controls_keys_and_files(browser, page):
         count = browser.run("return document.getElementById(given[0]).options.length", selector)
         for k in range(count):
             browser.run(
-                "const s = document.getElementById(given[0]); s.selectedIndex = given[1]; s.dispatchEvent(new Event('change'))",
+                "const s = document.getElementById(given[0]); s.selectedIndex = given[1];"
+                "s.dispatchEvent(new Event('change'))",
                 selector,
                 k,
             )
@@ -451,7 +452,8 @@ def test_a_run_with_its_movie(browser, glint, tmp_path):
     frame = facts["raw_frames"][3]
     counts = np.array(
         browser.run(
-            "const c = document.querySelectorAll('.data-frame')[3].textContent; const b = Uint8Array.from(atob(c), x => x.charCodeAt(0));"
+            "const c = document.querySelectorAll('.data-frame')[3].textContent;"
+            "const b = Uint8Array.from(atob(c), x => x.charCodeAt(0));"
             "const s = new Blob([b]).stream().pipeThrough(new DecompressionStream('deflate'));"
             "return [...new Uint8Array(await new Response(s).arrayBuffer())]"
         ),

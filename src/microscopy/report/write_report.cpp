@@ -38,7 +38,7 @@ void check_report_options(const ReportOptions& options) {
     if (options.raw_frames < 0 || options.raw_frames > 100)
         throw OptionError(fmt::format("`raw_frames={}`: give 0 to 100", options.raw_frames));
     if (!(options.frames_mb >= 0 && options.frames_mb <= max_size_mb))
-        throw OptionError(fmt::format("`frames_mb={:g}`: give 0 to {:g} MB", options.frames_mb, max_size_mb));
+        throw OptionError(fmt::format("frames_mb is {:g}: give 0 to {:g} MB", options.frames_mb, max_size_mb));
 }
 
 /// Rows of the table in memory: all rows, or a random sample if there are too many for the file.
@@ -133,7 +133,7 @@ PageJson record_json(const std::string& text) {
     return json.is_object() ? json : PageJson();
 }
 
-/// Writes the template, with parts in place of their names in braces.
+/// Writes the template, with parts instead of their names in braces.
 void write_page(AtomicFile& file, const std::function<void(std::string_view)>& put) {
     std::string_view rest = page_template;
     while (!rest.empty()) {

@@ -108,7 +108,7 @@ std::optional<Drift> drift_of(const fs::path& folder) {
     return drift;
 }
 
-/// Returns the movie of a run, if its files are still where they were.
+/// Returns the movie of a run, if all its files still exist.
 std::unique_ptr<Movie> movie_of(const fs::path& folder, const Json& record, const Warn& warn) {
     std::vector<fs::path> files;
     for (const Json& file : record.value("movie", Json::object()).value("files", Json::array()))
