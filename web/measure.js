@@ -26,7 +26,10 @@ export function alongLine(table, mask, from, to, halfWidth) {
  * x, fit}; sigma is NaN if there are too few rows.
  */
 export function fitProfile(values, length) {
-  const bins = Math.max(15, Math.min(80, Math.round(2.5 * Math.cbrt(values.length) + 10)));
+  // Bins of a third of the width, which is estimated from the spread around the median.
+  const sorted = [...values].sort((p, q) => p - q), middle = sorted[sorted.length >> 1] ?? 0;
+  const spread = 1.4826 * (sorted.map((value) => Math.abs(value - middle)).sort((p, q) => p - q)[sorted.length >> 1] ?? 0);
+  const bins = Math.round(Math.max(20, Math.min(200, (3 * length) / Math.max(spread, length / 100))));
   const width = length / bins;
   const counts = new Array(bins).fill(0), x = counts.map((_, k) => (k + 0.5) * width);
   for (const value of values) ++counts[Math.min(bins - 1, Math.floor(value / width))];
@@ -46,10 +49,11 @@ export function fitProfile(values, length) {
   const [, center, sigma] = result.parameters;
   const isFound = center > 0 && center < length && Math.abs(sigma) < length / 2 && result.errors[2] < 0.5 * Math.abs(sigma);
   if (!isFound || !(result.parameters[0] > 0)) return found;
-  found.sigma = Math.abs(sigma);
+  found.sigma = Math.sqrt(Math.max(0, sigma * sigma - (width * width) / 12)); // without the width of a bin
   found.error = result.errors[2];
   found.center = center;
-  found.fit = x.map((at) => model(at, result.parameters));
+  found.fitX = Array.from({ length: 301 }, (_, k) => (k / 300) * length);
+  found.fit = found.fitX.map((at) => model(at, result.parameters));
   return found;
 }
 
@@ -105,7 +109,7 @@ export function describeMark(mark, table, mask, widthNm) {
     add("Fitted width (σ)", withError(profile.sigma, profile.error, unit));
     add("FWHM", withError(gaussFwhm * profile.sigma, gaussFwhm * profile.error, unit));
     const curves = [{ x: profile.x, y: profile.counts, kind: "bars", color: "var(--curve-1)", name: "rows" }];
-    if (profile.fit) curves.push({ x: profile.x, y: profile.fit, kind: "line", color: "var(--curve-2)", name: "fit" });
+    if (profile.fit) curves.push({ x: profile.fitX, y: profile.fit, kind: "line", color: "var(--curve-2)", name: "fit" });
     box.append(plot(curves, { title: "Line profile", xLabel: `Distance along the line (${unit})`, yLabel: "Rows", width: 340, height: 210 }));
     if (!profile.fit) box.append(make("p", { class: "note", text: "No single structure was found: draw the line across one, with some empty space on both sides and at least 20 rows." }));
   } else {

@@ -13,34 +13,54 @@ function rowsByFrame(table, mask) {
   return { rows, begins };
 }
 
-/** Yields between parts. Returns {precision, error, pairs} in px, or null with fewer than 100 pairs. */
-export function* measureNena(table, mask, maxPx) {
+/**
+ * Yields between parts. Returns {fit, onTimes}. `fit`: {precision, error, pairs} in px, or null with fewer than 100
+ * pairs. `onTimes`: how many molecules are seen in k consecutive frames, each time within `linkPx` of the frame before.
+ */
+export function* measureNena(table, mask, maxPx, linkPx) {
   const { rows, begins } = rowsByFrame(table, mask);
   yield;
-  const { xy } = table;
+  // Steps are as wide as the histogram's bins. A random place in the step avoids a pattern of both.
+  const at = (row, axis) => table.xy[2 * row + axis] + (((row * 2 + axis) * 2654435761) % 4294967296) / 4294967296;
   const reach = maxPx / table.step;
-  const distances = [];
+  const distances = [], onTimes = [];
+  const frames = new Uint16Array(table.loaded); // consecutive frames that end with this row
+  const isLinked = new Uint8Array(table.loaded); // to a row of the next frame
   let before = rows.subarray(0, 0);
   for (let k = 0; k + 1 < begins.length; ++k) {
     // Rows of a frame by y, so that only those within reach are compared.
-    const now = rows.subarray(begins[k], begins[k + 1]).sort((a, b) => xy[2 * a + 1] - xy[2 * b + 1]);
+    const now = rows.subarray(begins[k], begins[k + 1]).sort((a, b) => at(a, 1) - at(b, 1));
     let low = 0;
     for (const row of before) {
-      const x = xy[2 * row], y = xy[2 * row + 1];
-      while (low < now.length && xy[2 * now[low] + 1] < y - reach) ++low;
-      let best = reach * reach;
+      const x = at(row, 0), y = at(row, 1);
+      while (low < now.length && at(now[low], 1) < y - reach) ++low;
+      let best = reach * reach, nearest = -1;
       for (let other = low; other < now.length; ++other) {
-        const dy = xy[2 * now[other] + 1] - y;
+        const dy = at(now[other], 1) - y;
         if (dy > reach) break;
-        const dx = xy[2 * now[other]] - x;
-        if (dx * dx + dy * dy < best) best = dx * dx + dy * dy;
+        const dx = at(now[other], 0) - x;
+        if (dx * dx + dy * dy < best) {
+          best = dx * dx + dy * dy;
+          nearest = now[other];
+        }
       }
-      if (best < reach * reach) distances.push(Math.sqrt(best) * table.step);
+      if (nearest < 0) continue;
+      const distance = Math.sqrt(best) * table.step;
+      distances.push(distance);
+      if (distance > linkPx || frames[nearest]) continue;
+      frames[nearest] = frames[row] + 1;
+      isLinked[row] = 1;
     }
+    for (const row of before) if (!isLinked[row]) onTimes[frames[row]] = (onTimes[frames[row]] ?? 0) + 1;
+    for (const row of now) if (!frames[row]) frames[row] = 1;
     before = now;
     if ((k & 63) === 0) yield;
   }
-  return fitNena(distances);
+  for (const row of before) onTimes[frames[row]] = (onTimes[frames[row]] ?? 0) + 1;
+  const fit = fitNena(distances);
+  // The step and the place in it add their variances.
+  if (fit) fit.precision = Math.sqrt(Math.max(0, fit.precision ** 2 - table.step ** 2 / 6));
+  return { fit, onTimes: Array.from(onTimes, (count) => count ?? 0) };
 }
 
 /**

@@ -7,7 +7,7 @@ import { framesSection } from "./frames.js";
 import { describeMark } from "./measure.js";
 import { measureNena } from "./nena.js";
 import { inlineSource } from "./source.js";
-import { distributionCards, factCards, missingCard, warningTexts } from "./statistics.js";
+import { distributionCards, factCards, missingCard, onTimesCard, warningTexts } from "./statistics.js";
 import { Conditions, Table } from "./table.js";
 import { isBusy, runTask } from "./tasks.js";
 import { byId, lengthText, make, shellWord, shortNumber, withCommas, withError } from "./text.js";
@@ -103,16 +103,18 @@ function showCounts(facts, filters, { passing, isComplete, medians }) {
 
 async function showNena(facts, filters) {
   const box = byId("live-nena");
-  const { table, mask } = filters;
+  const { table, mask, conditions } = filters;
   const tell = (text) => box.replaceChildren(make("span", { class: "soft", text: "NeNA of these rows: " }), make("span", { text }));
   if (facts.stored_rows < facts.rows) return tell("not of a sample, which lacks neighbours");
   if (!table.pixelNm || table.lastFrame < 1) return box.replaceChildren();
   tell("…");
   const column = table.named.lpx_nm;
   const typical = column ? filters.medians?.find(([other]) => other === column)?.[1] : NaN;
-  const maxPx = (Number.isFinite(typical) ? 15 * typical : 200) / table.pixelNm;
-  const result = await runTask("nena", measureNena(table, mask, maxPx));
-  if (result === undefined) return undefined;
+  const unit = (Number.isFinite(typical) ? typical : 15) / table.pixelNm;
+  const found = await runTask("nena", measureNena(table, mask, 15 * unit, 5 * unit));
+  if (found === undefined) return undefined;
+  const result = found.fit;
+  if (conditions.isEmpty && !byId("on-times") && found.onTimes.length > 1) byId("counts-card").after(onTimesCard(found.onTimes, table));
   page.nena = result && { nm: result.precision * table.pixelNm, error_nm: result.error * table.pixelNm, pairs: result.pairs };
   return tell(result ? withError(page.nena.nm, page.nena.error_nm, "nm") : "fewer than 100 pairs");
 }

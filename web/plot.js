@@ -19,7 +19,7 @@ function extent(values) {
   return [low, high];
 }
 
-const plotMargin = { left: 56, right: 14, top: 12, bottom: 42 };
+const plotMargin = { left: 62, right: 14, top: 12, bottom: 42 };
 
 /**
  * Draws a plot of `curves`: {x, y, kind: "line" | "bars" | "band" | "points", low, high, color, name, dash}. Options:
@@ -27,7 +27,8 @@ const plotMargin = { left: 56, right: 14, top: 12, bottom: 42 };
  */
 export function plot(curves, options) {
   const width = options.width ?? 460, height = options.height ?? 250;
-  const left = plotMargin.left, right = width - plotMargin.right, top = plotMargin.top, bottom = height - plotMargin.bottom;
+  const named = curves.filter((curve) => curve.name);
+  const left = plotMargin.left, right = width - plotMargin.right, top = plotMargin.top + (named.length ? 18 : 0), bottom = height - plotMargin.bottom;
   const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "plot", role: "img" });
   root.append(svg("title", {}, options.title ?? ""));
   const xs = extent(curves.flatMap((curve) => [...curve.x]));
@@ -38,6 +39,7 @@ export function plot(curves, options) {
   if (!Number.isFinite(y0)) [y0, y1] = [0, 1];
   if (curves.some((curve) => curve.kind === "bars")) y0 = Math.min(0, y0);
   if (!options.yRange) {
+    if (y0 < 0 && y0 > -0.02 * y1) y0 = 0;
     if (y0 >= 0 && y0 < 0.4 * y1) y0 = 0;
     const pad = 0.06 * (y1 - y0 || Math.abs(y1) || 1);
     y1 += pad;
@@ -70,15 +72,16 @@ export function plot(curves, options) {
   const yLabel = svg("text", { x: 0, y: 0, class: "label middle" }, options.yLabel ?? "");
   yLabel.setAttribute("transform", `translate(13 ${(top + bottom) / 2}) rotate(-90)`);
   root.append(yLabel);
-  const named = curves.filter((curve) => curve.name);
-  named.forEach((curve, k) => {
-    const y = top + 10 + 16 * k;
-    const marker = curve.kind === "bars" || curve.kind === "band" ? { y1: y, y2: y, "stroke-width": 8 } : { y1: y, y2: y };
-    const line = svg("line", { x1: right - 22, x2: right - 4, ...marker, class: "curve" });
+  let end = right; // names stand above the plot, from the right
+  for (const curve of [...named].reverse()) {
+    const y = plotMargin.top;
+    const line = svg("line", { x1: end - curve.name.length * 6.6 - 26, x2: end - curve.name.length * 6.6 - 8, y1: y, y2: y, class: "curve" });
     line.style.stroke = curve.color;
+    if (curve.kind === "bars") line.style.strokeWidth = "8";
     if (curve.dash) line.setAttribute("stroke-dasharray", curve.dash);
-    root.append(line, svg("text", { x: right - 28, y: y + 4, class: "tick end" }, curve.name));
-  });
+    root.append(line, svg("text", { x: end - curve.name.length * 6.6 - 3, y: y + 4, class: "tick" }, curve.name));
+    end -= curve.name.length * 6.6 + 40;
+  }
   return root;
 }
 

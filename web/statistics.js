@@ -100,7 +100,7 @@ export function distributionCards(table) {
   const perFrame = counts.map((count, k) => (scale * count) / Math.max(1, Math.min(frames.width, total - frames.first - k * frames.width)));
   const x = counts.map((_, k) => frames.first + (k + 0.5) * frames.width - 0.5);
   cards.push(
-    card("Localizations per frame", "counts", plot([{ x, y: perFrame, kind: "line", color: "var(--curve-1)" }], { title: "Localizations per frame", xLabel: "Frame", yLabel: "Localizations", yRange: [0, 1.1 * Math.max(...perFrame)] })),
+    card("Localizations per frame", "counts-card", plot([{ x, y: perFrame, kind: "line", color: "var(--curve-1)" }], { title: "Localizations per frame", xLabel: "Frame", yLabel: "Localizations", yRange: [0, 1.1 * Math.max(...perFrame)] })),
   );
   for (const names of [["photons"], ["lpx_nm", "lpx"], ["bg"]]) {
     const column = names.map((name) => table.named[name]).find((found) => found && found.edges.length > 4);
@@ -122,7 +122,28 @@ export function distributionCards(table) {
   return cards;
 }
 
-/** On-times: the lengths of bursts at one place need linking; a run's record has them, a table alone does not. */
+/** How long molecules are seen: consecutive frames, of all rows. */
+export function onTimesCard(onTimes, table) {
+  const counts = onTimes.slice(1);
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  const mean = counts.reduce((sum, count, k) => sum + count * (k + 1), 0) / total;
+  let last = counts.length, rest = 0;
+  while (last > 1 && rest + counts[last - 1] < 0.001 * total) rest += counts[--last];
+  const shown = counts.slice(0, last);
+  return card(
+    "On-times",
+    "on-times",
+    factList([["Mean", `${shortNumber(mean)} frames`], ["Molecules", `${withCommas(total)}, without dark frames in between`]]),
+    plot([{ x: shown.map((_, k) => k + 1), y: shown, kind: "bars", color: "var(--curve-1)", edges: Array.from({ length: last + 1 }, (_, k) => k + 0.5) }], {
+      title: "On-times",
+      xLabel: "Consecutive frames",
+      yLabel: "Molecules",
+      xRange: [0.5, last + 0.5],
+    }),
+    make("p", { class: "note", text: `Rows of consecutive frames within 5 times the median precision are one molecule. ${table.facts.frames ? "" : "The number of frames is unknown."}` }),
+  );
+}
+
 function recordCards(facts) {
   const cards = [];
   const { record } = facts;

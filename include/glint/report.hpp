@@ -59,8 +59,11 @@ struct ReportInfo {
 /// conditions in filter() leave exactly the same rows. A sample is random and independent of positions and frames.
 ///
 /// Returns what the file contains. Needs memory for the stored rows, about 40 bytes per row, and for the file. The file
-/// appears only when complete. Throws OutputError if it cannot be written, OptionError if an option is out of range,
-/// InputError if the movie or the table cannot be read, and Cancelled after a stop.
+/// appears only when complete. Throws
+/// - OptionError if an option is out of range, or the file exists and must be kept
+/// - OutputError if the file cannot be written
+/// - InputError if the movie or the table cannot be read
+/// - Cancelled after a stop
 ReportInfo write_report(const std::filesystem::path& path, TablePieces& table, const ReportOptions& options,
                         IfExists if_exists = IfExists::replace);
 /// Returns the result of write_report() for a table in memory. Throws as that.

@@ -22,8 +22,8 @@ std::filesystem::path table_of_run(const std::filesystem::path& folder);
 /// Writes the report of a run's folder: its localizations, resolution, drift curve and record, and raw frames of its
 /// movie if that is found and `options.movie` is null. Values that `options` contain replace those of the folder.
 ///
-/// Returns what the file contains. Throws as write_report(), and InputError if the folder has no run.json or no finished
-/// table.
+/// Returns what the file contains. Throws as write_report(), and InputError if the folder has no run.json or no
+/// finished table.
 ReportInfo write_run_report(const std::filesystem::path& path, const std::filesystem::path& folder,
                             const ReportOptions& options, const Warn& warn = {},
                             IfExists if_exists = IfExists::replace);

@@ -41,7 +41,7 @@ def test_a_table_becomes_a_page(locs, tmp_path):
     assert any("no background" in sentence for sentence in info.missing)
     facts = facts_of(tmp_path / "r.html")
     assert facts["title"] == "<cells>" and facts["rows"] == len(locs)
-    with pytest.raises(glint.OutputError, match="r.html"):
+    with pytest.raises(glint.OptionError, match="r.html"):
         glint.report(locs, tmp_path / "r.html", resolution=False)
     glint.report(locs, tmp_path / "r.html", resolution=False, overwrite=True)
 

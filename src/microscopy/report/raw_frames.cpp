@@ -43,13 +43,18 @@ std::vector<float> counts_of(const FrameBlock& block, const FrameCrop& crop) {
     return counts;
 }
 
-/// Returns the rows of a frame, with three decimals.
-PageJson rows_json(const Localizations& table, const std::vector<std::size_t>& rows) {
+/// Returns the rows of a frame where the camera saw them, with three decimals.
+PageJson rows_json(const Localizations& table, const std::vector<std::size_t>& rows, const Drift* drift) {
+    const auto moved_px = [&](const AxisDrift& axis, std::size_t frame) {
+        return frame < axis.nm.size() && table.pixel_size_nm > 0 ? axis.nm[frame] / table.pixel_size_nm : 0;
+    };
     const auto number = [](double value) { return std::round(value * 1000) / 1000; };
     PageJson json = PageJson::array();
     for (const std::size_t row : rows) {
         PageJson one = PageJson::array();
-        one.push_back(number(table.x_px[row])), one.push_back(number(table.y_px[row]));
+        const std::size_t frame = table.frame[row];
+        one.push_back(number(table.x_px[row] + (drift ? moved_px(drift->x, frame) : 0)));
+        one.push_back(number(table.y_px[row] + (drift ? moved_px(drift->y, frame) : 0)));
         for (const std::vector<float>* column : {&table.photons, &table.bg, &table.sx_px, &table.sy_px})
             one.push_back(column->empty() || !std::isfinite((*column)[row]) ? PageJson()
                                                                             : PageJson(number((*column)[row])));
@@ -60,7 +65,8 @@ PageJson rows_json(const Localizations& table, const std::vector<std::size_t>& r
 
 }  // namespace
 
-RawFrames read_raw_frames(Movie& movie, const Localizations& table, int count, double max_bytes, const StopFlag* stop) {
+RawFrames read_raw_frames(Movie& movie, const Localizations& table, int count, double max_bytes, const Drift* drift,
+                          const StopFlag* stop) {
     const MovieInfo& info = movie.info();
     RawFrames found;
     const std::int64_t frames = std::min<std::int64_t>(count, info.frames);
@@ -112,7 +118,7 @@ RawFrames read_raw_frames(Movie& movie, const Localizations& table, int count, d
                               {"height", crop.height},
                               {"low", low},
                               {"high", high},
-                              {"rows", rows_json(table, rows_of[k])}});
+                              {"rows", rows_json(table, rows_of[k], drift)}});
         found.texts.push_back(std::move(text));
     }
     return found;

@@ -304,7 +304,7 @@ TEST(Report, a_page_is_one_file_with_its_facts) {
     EXPECT_EQ(facts["camera"]["offset_adu"], 100);
     EXPECT_EQ(facts["camera"]["gain_e_per_adu"], 0.25);
     EXPECT_EQ(facts["history"][0], table.history[0]);
-    expect_error<OutputError>([&] { write_report(folder / "r.html", table, options, IfExists::refuse); }, {"r.html"});
+    expect_error<OptionError>([&] { write_report(folder / "r.html", table, options, IfExists::refuse); }, {"r.html"});
     EXPECT_EQ(read_bytes(folder / "r.html"), page);
 }
 
@@ -347,7 +347,7 @@ TEST(Report, raw_frames_are_rounded_by_less_than_their_noise_and_cropped_to_the_
     const auto movie = memory_movie(std::move(block));
     Localizations table = table_2d(100);
     table.frame.assign(100, 25);
-    const RawFrames whole = read_raw_frames(*movie, table, 10, 1e6, nullptr);
+    const RawFrames whole = read_raw_frames(*movie, table, 10, 1e6, nullptr, nullptr);
     ASSERT_EQ(whole.texts.size(), 10u);
     EXPECT_TRUE(whole.note.empty());
     EXPECT_EQ(whole.json[5]["frame"], 27);
@@ -358,10 +358,16 @@ TEST(Report, raw_frames_are_rounded_by_less_than_their_noise_and_cropped_to_the_
         const double value = low + std::pow(bytes[k] / 255.0, 2) * (high - low);
         EXPECT_NEAR(value, values[27 * 40 * 30 + k], std::sqrt(300) / 4);
     }
-    const RawFrames cropped = read_raw_frames(*movie, table, 10, 4000, nullptr);
+    const RawFrames cropped = read_raw_frames(*movie, table, 10, 4000, nullptr, nullptr);
     EXPECT_NE(cropped.note.find("of 40 x 30 pixels"), std::string::npos) << cropped.note;
     std::size_t sum = 0;
     for (const std::string& text : cropped.texts) sum += text.size();
     EXPECT_LE(sum, 4000u);
-    EXPECT_EQ(read_raw_frames(*movie, table, 50, 1e6, nullptr).json[25]["rows"].size(), 100u);
+    // The drift that was subtracted is added again: 250 nm are 2.5 px.
+    Drift drift;
+    drift.x.nm.assign(50, 250), drift.y.nm.assign(50, -100);
+    const RawFrames drifted = read_raw_frames(*movie, table, 50, 1e6, &drift, nullptr);
+    ASSERT_EQ(drifted.json[25]["rows"].size(), 100u);
+    EXPECT_NEAR(drifted.json[25]["rows"][7][0], table.x_px[7] + 2.5, 0.001);
+    EXPECT_NEAR(drifted.json[25]["rows"][7][1], table.y_px[7] - 1, 0.001);
 }

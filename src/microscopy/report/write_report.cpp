@@ -15,6 +15,7 @@
 #include "glint/report.hpp"
 #include "glint/version.hpp"
 #include "io/files/atomic_file.hpp"
+#include "io/files/check_outputs.hpp"
 #include "report/base64.hpp"
 #include "report/facts.hpp"
 #include "report/raw_frames.hpp"
@@ -157,6 +158,7 @@ void write_data(AtomicFile& file, std::string_view type, std::string_view id, st
 ReportInfo write_report(const std::filesystem::path& path, TablePieces& pieces, const ReportOptions& options,
                         IfExists if_exists) {
     check_report_options(options);
+    check_outputs({path}, if_exists, {});
     AtomicFile file(path, if_exists);
     const RowsInMemory in_memory = rows_of(pieces, options);
     const Localizations& table = *in_memory.rows;
@@ -176,7 +178,8 @@ ReportInfo write_report(const std::filesystem::path& path, TablePieces& pieces, 
     }
     beside.wait();
     if (options.movie)
-        frames = read_raw_frames(*options.movie, table, options.raw_frames, options.frames_mb * megabyte, options.stop);
+        frames = read_raw_frames(*options.movie, table, options.raw_frames, options.frames_mb * megabyte, options.drift,
+                                 options.stop);
     stop_report(options.stop);
 
     ReportInfo info;
@@ -193,6 +196,8 @@ ReportInfo write_report(const std::filesystem::path& path, TablePieces& pieces, 
     if (without_position > 0)
         info.missing.push_back(fmt::format("{} rows have no position: they are left out.", without_position));
     if (!frames.note.empty()) info.missing.push_back(frames.note);
+    if (share < 1 && !frames.texts.empty())
+        info.missing.push_back("Raw frames show the molecules of the sample alone.");
 
     const PageJson facts{
         {"version", 1},
