@@ -21,7 +21,7 @@ export function* measureNena(table, mask, maxPx, linkPx) {
   const { rows, begins } = rowsByFrame(table, mask);
   yield;
   // Steps are as wide as the histogram's bins. A random place in the step avoids a pattern of both.
-  const at = (row, axis) => table.xy[2 * row + axis] + (((row * 2 + axis) * 2654435761) % 4294967296) / 4294967296;
+  const at = (row, axis) => table.xy[2 * row + axis] + (Math.imul(2 * row + axis, 0x9e3779b1) >>> 0) / 4294967296;
   const reach = maxPx / table.step;
   const distances = [], onTimes = [];
   const frames = new Uint16Array(table.loaded); // consecutive frames that end with this row

@@ -22,9 +22,9 @@ struct RawFrames {
 };
 
 /// Reads frames, evenly spaced, at most `count` and `max_bytes` of text. Counts are rounded to steps that grow with the
-/// square root of the count, as their noise does. Larger frames are cropped around their centre. Throws InputError if
-/// the movie cannot be read, and Cancelled after a stop. `drift`: the drift that was subtracted from the table, which is
-/// added again; null: none.
+/// square root of the count, as their noise does. Larger frames are cropped around their centre. `drift`: what was
+/// subtracted from the table, and is added again; null: nothing. Throws InputError if the movie cannot be read, and
+/// Cancelled after a stop.
 RawFrames read_raw_frames(Movie& movie, const Localizations& table, int count, double max_bytes, const Drift* drift,
                           const StopFlag* stop);
 
