@@ -37,9 +37,10 @@ constexpr Listed listed[] = {
     {add_run, from_movies},       {add_localize, from_movies}, {add_inspect, from_movies},   {add_fit, from_movies},
     {add_calibrate, from_movies}, {add_simulate, from_movies}, {add_drift, of_results},      {add_render, of_results},
     {add_filter, of_results},     {add_link, of_results},      {add_resolution, of_results}, {add_cluster, of_results},
-    {add_score, of_results},      {add_convert, of_results},   {add_devices, of_gpus},       {add_lease, of_gpus},
-    {add_submit, of_gpus},        {add_jobs, of_gpus},         {add_top, of_gpus},           {add_doctor, of_gpus},
-    {add_formats, others},        {add_bench, others},         {add_completion, others},     {add_gpu_worker, hidden}};
+    {add_report, of_results},     {add_score, of_results},     {add_convert, of_results},    {add_devices, of_gpus},
+    {add_lease, of_gpus},         {add_submit, of_gpus},       {add_jobs, of_gpus},          {add_top, of_gpus},
+    {add_doctor, of_gpus},        {add_formats, others},       {add_bench, others},          {add_completion, others},
+    {add_gpu_worker, hidden}};
 
 constexpr int name_width = 14;  // of a command in the list, so that each has one line
 

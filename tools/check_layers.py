@@ -24,7 +24,21 @@ BELOW = {
     "pipeline": ["base", "psf", "data", "gpu", "detect", "fit", "offload"],
     "warm_worker": ["base", "psf", "data", "gpu", "fit", "offload", "pipeline"],
     "run": ["base", "psf", "data", "io", "gpu", "pipeline"],
-    "workflow": ["base", "data", "io", "detect", "analysis", "pipeline", "psf", "render", "plot", "run", "fit"],
+    "report": ["base", "data", "io", "analysis", "render"],
+    "workflow": [
+        "base",
+        "data",
+        "io",
+        "detect",
+        "analysis",
+        "pipeline",
+        "psf",
+        "render",
+        "plot",
+        "run",
+        "fit",
+        "report",
+    ],
     "cli": [
         "base",
         "psf",
@@ -39,6 +53,7 @@ BELOW = {
         "pipeline",
         "warm_worker",
         "run",
+        "report",
         "workflow",
         "gpu",
         "offload",
@@ -77,6 +92,7 @@ PRODUCTS = {
         "pipeline",
         "warm_worker",
         "run",
+        "report",
         "workflow",
     ],
 }
@@ -142,7 +158,9 @@ HEADERS = {
     "cluster": "analysis",
     "render": "render",
     "localize": "pipeline",
+    "report": "report",
     "workflow": "workflow",
+    "run_report": "workflow",
     "mpi": "mpi",
 }
 SOURCES = {".cpp", ".hpp", ".cu", ".inc", ".in"}

@@ -45,6 +45,7 @@ from .movies import Movie, cut_rois, load_rois, open_movie, save_movie
 from .pictures import load_picture, render, save_picture
 from .presets import CameraPreset, camera_preset, camera_presets
 from .psf import AstigmaticXYZNB, GaussianXYNB, GaussianXYNBS, GaussianXYNBSXSY, models as _models
+from .reporting import ReportInfo, report
 from .resolving import Clusters, Frc, Nena, Resolution, cluster, frc, nena, resolution
 from .running import RunResult, run
 from .simulation import RoiTruth, SimulatedMovie, SimulatedRois, simulate, simulate_rois
@@ -96,6 +97,7 @@ __all__ = [
     "PsfCalibration",
     "PupilPsf",
     "RefinedPsf",
+    "ReportInfo",
     "Resolution",
     "RoiTruth",
     "Rois",
@@ -143,6 +145,7 @@ __all__ = [
     "open_movie",
     "refine_psf",
     "render",
+    "report",
     "resolution",
     "run",
     "save",

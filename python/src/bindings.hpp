@@ -31,6 +31,7 @@ void bind_inspect(nb::module_& m);
 void bind_drift(nb::module_& m);
 void bind_link(nb::module_& m);
 void bind_resolution(nb::module_& m);
+void bind_report(nb::module_& m);
 void bind_run(nb::module_& m);
 void bind_gpu(nb::module_& m);
 void bind_leases(nb::module_& m);

@@ -31,6 +31,7 @@ NB_MODULE(_core, m) {
     bind_drift(m);
     bind_link(m);
     bind_resolution(m);
+    bind_report(m);
     bind_run(m);
     bind_gpu(m);
     bind_leases(m);

@@ -159,6 +159,8 @@ def test_refine_psf(tmp_path):
                          wavelength_nm=670)  # fmt: skip
     with pytest.raises(glint.OptionError, match="sample_index"):
         glint.refine_psf(movie, tmp_path / "lens.h5", camera, na=1.4, wavelength_nm=670, sample_index=1.33)
+
+
 FIELD = (-0.5, -0.5, 40.0)
 
 

@@ -12,18 +12,19 @@ namespace glint {
 
 // clang-format off
 #define GLINT_OPTIONS(option)                                                                                      \
-    option(axial_radius) option(backend) option(block_frames) option(calibration) option(calibration_roi_size)     \
-    option(camera) option(camera_name) option(camera_preset) option(camera_setting) option(channel)                \
-    option(column) option(concat) option(depth) option(doctor_calibrate) option(doctor_guide) option(em_gain)      \
-    option(emitters) option(field) option(filter_where) option(first_frame) option(follow) option(frames)          \
-    option(gain) option(gain_unit) option(gpu_memory) option(gpu_timeout) option(immersion_index)                  \
-    option(keep_defective) option(keep_failed) option(lease_gpus) option(lease_memory) option(light)               \
-    option(max_iterations) option(min_neighbors) option(na) option(neighbor_rounds) option(offset)                 \
-    option(overwrite) option(pixel_size) option(position) option(preview) option(psf) option(psf_channel)          \
-    option(psf_misfit) option(psf_number) option(radius) option(ramp) option(readnoise) option(recipe)             \
-    option(region) option(resume) option(roi_size) option(sample_index) option(sensor_roi) option(sigma)           \
-    option(table_pixel_size) option(threads) option(threshold) option(tile) option(tolerance) option(wavelength)   \
-    option(where) option(written_pixel_size) option(z) option(z_range) option(z_step) option(zernike)              \
+    option(axial_radius) option(backend) option(block_frames) option(calibration) option(calibration_roi_size)  \
+    option(camera) option(camera_name) option(camera_preset) option(camera_setting) option(channel)             \
+    option(column) option(concat) option(depth) option(doctor_calibrate) option(doctor_guide) option(em_gain)   \
+    option(emitters) option(field) option(filter_where) option(first_frame) option(follow) option(frames)       \
+    option(gain) option(gain_unit) option(gpu_memory) option(gpu_timeout) option(immersion_index)               \
+    option(keep_defective) option(keep_failed) option(lease_gpus) option(lease_memory) option(light)            \
+    option(max_iterations) option(min_neighbors) option(na) option(neighbor_rounds) option(offset)              \
+    option(overwrite) option(pixel_size) option(position) option(preview) option(psf) option(psf_channel)       \
+    option(psf_misfit) option(psf_number) option(radius) option(ramp) option(raw_frames) option(readnoise)      \
+    option(recipe) option(region) option(report_size) option(resume) option(roi_size) option(sample_index)      \
+    option(sensor_roi) option(sigma) option(table_pixel_size) option(threads) option(threshold) option(tile)    \
+    option(tolerance) option(wavelength) option(where) option(written_pixel_size) option(z) option(z_range)     \
+    option(z_step) option(zernike)                                                                              \
     option(zoom)
 // clang-format on
 

@@ -30,6 +30,7 @@ Command add_drift(CLI::App& program);
 Command add_link(CLI::App& program);
 Command add_score(CLI::App& program);
 Command add_resolution(CLI::App& program);
+Command add_report(CLI::App& program);
 Command add_cluster(CLI::App& program);
 Command add_filter(CLI::App& program);
 Command add_convert(CLI::App& program);

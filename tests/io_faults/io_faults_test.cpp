@@ -50,6 +50,7 @@ const Case cases[] = {
     {"resolution",
      "resolution t.csv -o o.csv --map o.tif --density d.tif --finest 100nm --split blocks --pixel-size 100nm -q",
      " --overwrite"},
+    {"report", "report t.csv -o o.html --pixel-size 100nm --no-resolution -q", " --overwrite"},
     {"render_png", "render t.csv -o o.png --pixel-size 100nm", " --overwrite"},
     {"render_tif", "render t.csv -o o.tif --pixel-size 100nm", " --overwrite"},
     {"preview", "localize m.tif --preview 0 -o o.png --sigma 1.3px --offset 100 --gain 1", " --overwrite"},

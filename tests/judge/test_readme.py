@@ -37,10 +37,12 @@ def test_inspect_says_what_is_shown(glint, folder):
 def test_commands_work(page, glint, folder):
     frames = tifffile.imread(folder / "MOVIE.tif")[:60]
     tifffile.imwrite(folder / "MOVIE.tif", frames)
-    assert len(commands(page)) == (2 if page == "README.md" else 5)
+    assert len(commands(page)) == (3 if page == "README.md" else 5)
     for command in commands(page):
         glint(*command.split()[1:], cwd=folder)
     written = ["results/summary.csv", "results/MOVIE/picture.png"]
+    if page == "README.md":
+        written.append("report.html")
     if page == PAGE:
         written += ["spots.png", "locs.hdf5", "picture.png"]
     for name in written:
