@@ -106,7 +106,7 @@ async function showNena(facts, filters) {
   const { table, mask, conditions } = filters;
   const tell = (text) => box.replaceChildren(make("span", { class: "soft", text: "NeNA of these rows: " }), make("span", { text }));
   if (facts.stored_rows < facts.rows) return tell("not of a sample, which lacks neighbours");
-  if (!table.pixelNm || table.lastFrame < 1) return box.replaceChildren();
+  if (!table.pixelNm || table.lastFrame < 1 || table.lastFrame > 2e7) return box.replaceChildren();
   tell("…");
   const column = table.named.lpx_nm;
   const typical = column ? filters.medians?.find(([other]) => other === column)?.[1] : NaN;

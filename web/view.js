@@ -226,7 +226,8 @@ export class View {
         }
         const isFirst = this.picture.drawn === 0;
         const start = performance.now();
-        const pieces = isFirst ? this.firstBatch : this.batch;
+        // Each batch costs time of its own: a picture has at most 33.
+        const pieces = isFirst ? this.firstBatch : Math.max(this.batch, Math.ceil(this.table.pieces.length / 32));
         this.picture.add(pieces);
         if (isFirst || start - shown > showEveryMs) {
           if (this.needsLevel === "now") this.chooseLevel("later");

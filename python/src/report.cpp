@@ -64,6 +64,8 @@ nb::dict report_table(const fs::path& path, const Localizations& table, const Re
                 measured = resolution(table, of_resolution);
             } catch (const InputError& error) {
                 options.warnings.push_back(std::string("NeNA and FRC were not measured: ") + error.what());
+            } catch (const OptionError& error) {  // positions far from all others
+                options.warnings.push_back(std::string("NeNA and FRC were not measured: ") + error.what());
             }
         }
         if (measured) options.resolution = &*measured;

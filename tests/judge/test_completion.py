@@ -20,6 +20,7 @@ COMMANDS = {
     "filter",
     "link",
     "score",
+    "report",
     "resolution",
     "cluster",
     "convert",
@@ -71,7 +72,7 @@ def bash(share, words, folder, library=""):
 
 def test_bash_offers_commands(share, files):
     assert bash(share, ["glint", ""], files) == COMMANDS | {"help"}
-    assert bash(share, ["glint", "re"], files) == {"render", "resolution"}
+    assert bash(share, ["glint", "re"], files) == {"render", "report", "resolution"}
     assert bash(share, ["glint", "calibrate", ""], files) == {"astigmatism", "camera", "psf", "psf-2d", "psf-in-situ"}
     assert bash(share, ["glint", "bench", "lo"], files) == {"localize"}
     assert bash(share, ["glint", "help", "lo"], files) == {"localize"}

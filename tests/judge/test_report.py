@@ -486,3 +486,22 @@ def test_a_run_with_its_movie(browser, glint, tmp_path):
         "const b = d(); return a.reduce((s, x, k) => s + Math.abs(x - b[k]), 0)"
     )
     assert apart > 1
+
+
+def test_flags_that_change_nothing_are_refused(program, glint, table, tmp_path):
+    def refused(*words):
+        done = subprocess.run([program, "report", *map(str, words)], capture_output=True, text=True)
+        assert done.returncode == 2, done.stderr
+        return done.stderr
+
+    out = tmp_path / "r.html"
+    assert "--channel 1 changes nothing without --movie" in refused(table, "-o", out, "--channel", "1")
+    assert "ends in .html" in refused(table, "-o", tmp_path / "r.png")
+    assert "--report-size 0" in refused(table, "-o", out, "--report-size", "0", "--no-resolution")
+    glint("report", table, "-o", out, "--no-resolution")
+    assert "--overwrite" in refused(table, "-o", out)
+    far = columns(500)
+    far["x"][3] = 3e6
+    source = write_table(tmp_path / "far.hdf5", far)
+    said = json.loads(glint("report", source, "-o", out, "--overwrite", "--json"))
+    assert said["stored"] == 500

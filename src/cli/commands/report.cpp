@@ -18,6 +18,7 @@
 #include "cli/flags/output_flags.hpp"
 #include "cli/flags/table_flags.hpp"
 #include "cli/process.hpp"
+#include "cli/spelling.hpp"
 #include "glint/error.hpp"
 #include "glint/localizations.hpp"
 #include "glint/movie_io.hpp"
@@ -96,6 +97,20 @@ void require_html(const std::string& out) {
         throw OptionError(fmt::format("-o {}: a report ends in .html", out));
 }
 
+/// Throws OptionError for a flag that changes nothing.
+void require_used(const ReportFlags& flags, bool is_folder) {
+    const char* unused = !is_folder                        ? nullptr
+                         : !flags.pixel_size.empty()       ? "--pixel-size"
+                         : !flags.text.first_frame.empty() ? "--first-frame"
+                         : !flags.text.columns.empty()     ? "--column"
+                         : flags.no_resolution             ? "--no-resolution"
+                                                           : nullptr;
+    if (unused) throw OptionError(fmt::format("{} changes nothing for a folder of glint run: leave it out", unused));
+    if (const std::string choice = as_given(flags.choice); !choice.empty() && flags.movies.empty())
+        throw OptionError(
+            fmt::format("{} changes nothing without --movie: leave it out, or name the movie", choice.substr(1)));
+}
+
 void print_report(const ReportFlags& flags, const ReportInfo& info) {
     if (flags.console.json)
         return print_json({{"output", flags.out},
@@ -123,6 +138,7 @@ int run(ReportFlags& flags) {
     require_html(flags.out);
     std::error_code none;
     const bool is_folder = flags.tables.size() == 1 && std::filesystem::is_directory(flags.tables[0], none);
+    require_used(flags, is_folder);
     Paths inputs;
     if (is_folder)
         inputs = files_of_table(table_of_run(flags.tables[0]).string());
@@ -168,6 +184,8 @@ int run(ReportFlags& flags) {
             measured = resolution(with_columns(table, columns), of_resolution);
         } catch (const InputError& error) {
             options.warnings.push_back(fmt::format("NeNA and FRC were not measured: {}", error.what()));
+        } catch (const OptionError& error) {  // positions far from all others
+            options.warnings.push_back(fmt::format("NeNA and FRC were not measured: {}", in_flags(error.what())));
         }
         console.end_progress();
         if (stop) return exit_interrupted;

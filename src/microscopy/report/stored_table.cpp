@@ -21,8 +21,8 @@
 namespace glint {
 namespace {
 
-constexpr std::size_t min_piece_rows = std::size_t(1) << 12, max_piece_rows = std::size_t(1) << 16;
-constexpr std::size_t usual_pieces = 16, chunk_rows = std::size_t(1) << 16;
+constexpr std::size_t min_piece_rows = std::size_t(1) << 12, max_piece_rows = std::size_t(1) << 15;
+constexpr std::size_t usual_pieces = 32, chunk_rows = std::size_t(1) << 16;
 constexpr std::size_t max_cell_columns = 16;  // four vertex attributes of the page's picture
 constexpr double max_px = double(1 << 30);
 /// Bits of a row: 12 bytes in the file, of which base64 takes a quarter. Small tables may have more.

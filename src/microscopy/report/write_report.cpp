@@ -8,6 +8,7 @@
 #include <cmath>
 #include <ctime>
 #include <functional>
+#include <memory>
 #include <utility>
 
 #include "base/arena.hpp"
@@ -166,17 +167,21 @@ ReportInfo write_report(const std::filesystem::path& path, TablePieces& pieces, 
 
     RawFrames frames;
     std::string still;
-    tbb::task_group beside;  // drawn while rows are compressed
-    beside.run([&] { still = still_picture(table); });
+    std::unique_ptr<StoredTable> rounded;
     std::vector<std::string> texts;
-    const StoredTable stored(table);
-    try {
-        texts = texts_of(stored, options);
-    } catch (...) {
+    in_own_arena([&] {
+        tbb::task_group beside;  // drawn while rows are compressed
+        beside.run([&] { still = still_picture(table); });
+        try {
+            rounded = std::make_unique<StoredTable>(table);
+            texts = texts_of(*rounded, options);
+        } catch (...) {
+            beside.wait();
+            throw;
+        }
         beside.wait();
-        throw;
-    }
-    beside.wait();
+    });
+    const StoredTable& stored = *rounded;
     if (options.movie)
         frames = read_raw_frames(*options.movie, table, options.raw_frames, options.frames_mb * megabyte, options.drift,
                                  options.stop);
