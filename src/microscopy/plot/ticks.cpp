@@ -12,10 +12,11 @@ namespace {
 constexpr double scientific_from = 1e5, scientific_below = 1e-3;
 
 std::string number_text(double value, double step) {
+    if (value == 0) value = 0;  // not -0
     const double size = std::max(std::abs(value), std::abs(step));
     if (size >= scientific_from || step < scientific_below) return fmt::format("{:g}", value);
     const int decimals = std::max(0, int(std::ceil(-std::log10(step) - 1e-9)));
-    return fmt::format("{:.{}f}", value == 0 ? 0.0 : value, decimals);
+    return fmt::format("{:.{}f}", value, decimals);
 }
 
 }  // namespace
