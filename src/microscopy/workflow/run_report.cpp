@@ -5,16 +5,15 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <optional>
-#include <sstream>
 
 #include "glint/error.hpp"
 #include "glint/localization_reader.hpp"
 #include "glint/movie_io.hpp"
 #include "glint/workflow.hpp"
+#include "workflow/number_table.hpp"
 #include "workflow/record.hpp"
 
 namespace glint {
@@ -34,26 +33,6 @@ Json record_of(const fs::path& folder) {
 std::string text_of_file(const fs::path& file) {
     std::ifstream in(file, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
-}
-
-/// Returns the columns of a CSV of numbers, without its header.
-std::vector<std::vector<double>> csv_columns(const fs::path& file) {
-    std::vector<std::vector<double>> columns;
-    std::istringstream in(text_of_file(file));
-    std::string line;
-    std::getline(in, line);
-    while (std::getline(in, line)) {
-        const char* at = line.c_str();
-        for (std::size_t column = 0; *at; ++column) {
-            char* end = nullptr;
-            const double value = std::strtod(at, &end);
-            if (end == at) break;
-            if (column == columns.size()) columns.emplace_back();
-            columns[column].push_back(value);
-            at = *end == ',' ? end + 1 : end;
-        }
-    }
-    return columns;
 }
 
 double number_of(const Json& json, const char* name) {
@@ -91,8 +70,9 @@ std::optional<Resolution> resolution_of(const fs::path& folder) {
     found.nena.fit = numbers_of(nena, "fit");
     found.frc.resolution = measured_of(frc, "resolution");
     found.frc.units = count_of(frc, "units"), found.frc.splits = int(count_of(frc, "splits"));
-    if (const auto curve = csv_columns(folder / "figures/frc.csv"); curve.size() == 3)
-        found.frc.frequency_per_nm = curve[0], found.frc.correlation = curve[1], found.frc.smoothed = curve[2];
+    if (const NumberTable curve = NumberTable::read(folder / "figures/frc.csv"); curve.columns() == 3)
+        found.frc.frequency_per_nm = curve.column(0), found.frc.correlation = curve.column(1),
+        found.frc.smoothed = curve.column(2);
     for (const Json& caveat : json.value("caveats", Json::array()))
         if (caveat.is_string()) found.caveats.push_back(caveat);
     return found;
@@ -100,11 +80,11 @@ std::optional<Resolution> resolution_of(const fs::path& folder) {
 
 /// Returns the drift that the run subtracted; nothing if it did not.
 std::optional<Drift> drift_of(const fs::path& folder) {
-    const auto columns = csv_columns(folder / "figures/drift.csv");
-    if (columns.size() != 5 && columns.size() != 7) return {};
+    const NumberTable table = NumberTable::read(folder / "figures/drift.csv");
+    if (table.columns() != 5 && table.columns() != 7) return {};
     Drift drift;
-    drift.x = {columns[1], columns[2]}, drift.y = {columns[3], columns[4]};
-    if (columns.size() == 7) drift.z = {columns[5], columns[6]};
+    drift.x = {table.column(1), table.column(2)}, drift.y = {table.column(3), table.column(4)};
+    if (table.columns() == 7) drift.z = {table.column(5), table.column(6)};
     return drift;
 }
 
