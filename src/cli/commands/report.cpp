@@ -147,9 +147,13 @@ int run(ReportFlags& flags) {
             for (std::filesystem::path& file : files_of_table(table)) inputs.push_back(std::move(file));
     for (const std::string& movie : flags.movies) inputs.emplace_back(movie);
     check_outputs({flags.out}, if_exists(flags.overwrite), inputs);
-    Console console(flags.console);
-    const StopFlag& stop = stop_on_signals();
     ReportOptions& options = flags.options;
+    // Who gets the page alone must read them, too.
+    Console console(flags.console, [&](const std::string& warning) {
+        options.warnings.push_back(warning);
+        return warning;
+    });
+    const StopFlag& stop = stop_on_signals();
     options.stop = &stop;
     std::unique_ptr<Movie> movie;
     if (!flags.movies.empty()) movie = open_joined_movie({flags.movies.begin(), flags.movies.end()}, flags.choice);

@@ -196,6 +196,26 @@ TEST(ReportRows, are_stored_once_and_rounded_to_a_fraction_of_their_precision) {
     EXPECT_FALSE(seen.contains(11));
 }
 
+TEST(ReportRows, far_rows_do_not_make_the_others_coarse) {
+    Localizations table = table_2d(2000);
+    table.z_nm.assign(table.size(), 100);
+    table.lpz_nm.assign(table.size(), 16);
+    const StoredTable usual(table);
+    table.x_px[3] = 1e9f, table.z_nm[4] = 1e12f, table.z_nm[5] = -300;
+    const StoredTable stored(table);
+    EXPECT_EQ(stored.rows(), usual.rows() - 1);
+    EXPECT_EQ(stored.far_z(), 1u);
+    for (std::size_t k = 0; k < usual.columns().size(); ++k)
+        EXPECT_EQ(stored.columns()[k].step, usual.columns()[k].step) << usual.columns()[k].name;
+    const auto z = std::find_if(stored.columns().begin(), stored.columns().end(),
+                                [](const StoredColumn& column) { return column.name == "z"; });
+    ASSERT_NE(z, stored.columns().end());
+    const auto value = [&](std::size_t row) { return (double(z->first) + z->codes[row] + 0.5) * z->step; };
+    EXPECT_NEAR(value(0), 100, z->step);
+    EXPECT_NEAR(value(5), -300, z->step);
+    EXPECT_EQ(z->codes[4], StoredTable::no_z);
+}
+
 TEST(ReportRows, conditions_at_edges_keep_the_rows_of_the_codes) {
     const Localizations table = table_2d(5000);
     const StoredTable stored(table);
@@ -306,6 +326,22 @@ TEST(Report, a_page_is_one_file_with_its_facts) {
     EXPECT_EQ(facts["history"][0], table.history[0]);
     expect_error<OptionError>([&] { write_report(folder / "r.html", table, options, IfExists::refuse); }, {"r.html"});
     EXPECT_EQ(read_bytes(folder / "r.html"), page);
+}
+
+TEST(Report, frames_of_another_movie_are_not_shown) {
+    const TemporaryFolder folder;
+    const Localizations table = table_2d(500);
+    FrameBlock block;
+    block.count = 30, block.width = 120, block.height = 64;
+    block.bytes.resize(block.frame_bytes() * 30);
+    const auto movie = memory_movie(std::move(block), "other.tif");
+    ReportOptions options;
+    options.movie = movie.get();
+    const ReportInfo info = write_report(folder / "report.html", table, options);
+    EXPECT_EQ(info.raw_frames, 0);
+    EXPECT_NE(std::find_if(info.missing.begin(), info.missing.end(),
+                           [](const std::string& text) { return text.find("120 x 64 px") != text.npos; }),
+              info.missing.end());
 }
 
 TEST(Report, a_larger_table_is_a_sample) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -23,8 +24,8 @@ namespace {
 
 constexpr std::size_t min_piece_rows = std::size_t(1) << 12, max_piece_rows = std::size_t(1) << 15;
 constexpr std::size_t usual_pieces = 32, chunk_rows = std::size_t(1) << 16;
-constexpr std::size_t max_cell_columns = 16;  // four vertex attributes of the page's picture
-constexpr double max_px = double(1 << 30);
+constexpr std::size_t max_cell_columns = 16;                             // four vertex attributes of the page's picture
+constexpr double max_px = double(1 << 30), max_steps = double(1 << 29);  // from 0 in either direction
 /// Bits of a row: 12 bytes in the file, of which base64 takes a quarter. Small tables may have more.
 constexpr double max_row_bits = 8 * 9;
 constexpr std::size_t small_table_rows = std::size_t(1) << 18;
@@ -98,6 +99,7 @@ const char* text_of_kind(StoredColumn::Kind kind) {
 }  // namespace
 
 StoredTable::StoredTable(const Localizations& table) : table_(table) {
+    choose_position_step();
     order_rows();
     add_positions();
     add_axial();
@@ -105,12 +107,19 @@ StoredTable::StoredTable(const Localizations& table) : table_(table) {
     add_others();
 }
 
+void StoredTable::choose_position_step() {
+    // Without precisions, 1/64 px is finer than that of most molecules.
+    const double precision = std::min(sampled_median(table_, "lpx"), sampled_median(table_, "lpy"));
+    step_px_ = power_of_two(precision > 0 ? std::clamp(precision / 4, 1e-6, 1.0) : 1.0 / 64);
+    limit_px_ = std::min(max_px, step_px_ * max_steps);
+}
+
 void StoredTable::order_rows() {
     const std::size_t all = table_.size();
     const std::size_t of_a_piece = std::clamp(all / usual_pieces, min_piece_rows, max_piece_rows);
     const std::size_t wanted = std::max<std::size_t>(1, (all + of_a_piece - 1) / of_a_piece);
     const auto is_stored = [&](std::size_t row) {
-        return std::abs(table_.x_px[row]) < max_px && std::abs(table_.y_px[row]) < max_px;
+        return std::abs(table_.x_px[row]) < limit_px_ && std::abs(table_.y_px[row]) < limit_px_;
     };
     const auto piece_of = [&](std::size_t row) { return std::size_t(((row_hash(row) >> 32) * wanted) >> 32); };
     begin_.assign(wanted + 1, 0);
@@ -132,13 +141,7 @@ void StoredTable::add_positions() {
     StoredColumn frame;
     frame.name = frame.expression = "frame", frame.kind = StoredColumn::Kind::frame, frame.bytes = 4;
     columns_.push_back(std::move(frame));
-    const double precision = std::min(sampled_median(table_, "lpx"), sampled_median(table_, "lpy"));
-    double largest = 0;
-    for (const std::uint32_t row : order_)
-        largest = std::max({largest, std::abs(double(table_.x_px[row])), std::abs(double(table_.y_px[row]))});
-    // At most 2^30 steps. Without precisions, 1/64 px is finer than that of most molecules.
-    double step = power_of_two(precision > 0 ? std::clamp(precision / 4, 1e-6, 1.0) : 1.0 / 64);
-    while (2 * largest / step >= max_px) step *= 2;
+    const double step = step_px_;
     for (const bool is_x : {true, false}) {
         const std::vector<float>& values = is_x ? table_.x_px : table_.y_px;
         StoredColumn column;
@@ -153,7 +156,7 @@ void StoredTable::add_positions() {
         column.bytes = bytes_for(std::uint32_t(last - first));
         for_chunks(values.size(), [&](std::size_t, std::size_t begin, std::size_t end) {
             for (std::size_t row = begin; row < end; ++row)
-                if (std::abs(values[row]) < max_px) column.codes[row] = std::uint32_t(code_of(values[row]) - first);
+                if (std::abs(values[row]) < limit_px_) column.codes[row] = std::uint32_t(code_of(values[row]) - first);
         });
         columns_.push_back(std::move(column));
     }
@@ -162,25 +165,36 @@ void StoredTable::add_positions() {
 void StoredTable::add_axial() {
     const std::vector<float>& z = table_.z_nm;
     if (z.empty()) return;
-    float low = std::numeric_limits<float>::infinity(), high = -low;
+    std::vector<float> finite;
     for (const float value : z)
-        if (std::isfinite(value)) low = std::min(low, value), high = std::max(high, value);
-    if (!(low <= high)) low = high = 0;
+        if (std::isfinite(value)) finite.push_back(value);
     const double precision = sampled_median(table_, "lpz");
     StoredColumn column;
     column.name = column.expression = "z", column.unit = "nm", column.kind = StoredColumn::Kind::axial;
     column.step = power_of_two(precision > 0 ? precision / 4 : 1);
-    while ((double(high) - double(low)) / column.step >= no_z - 2.0) column.step *= 2;
-    column.first = std::int64_t(std::floor(double(low) / column.step));
+    // If not all fit, those around the median are stored: one wrong z must not make all others coarse.
+    constexpr double codes = no_z - 2.0;
+    if (finite.empty()) finite.push_back(0);
+    const auto [lowest, highest] = std::minmax_element(finite.begin(), finite.end());
+    double low = double(*lowest);
+    if ((double(*highest) - low) / column.step >= codes) {
+        const auto middle = finite.begin() + std::ptrdiff_t(finite.size() / 2);
+        std::nth_element(finite.begin(), middle, finite.end());
+        low = double(*middle) - 0.5 * codes * column.step;
+    }
+    column.first = std::int64_t(std::floor(low / column.step));
     column.bytes = 2;
     column.codes.resize(z.size());
+    std::atomic<std::size_t> far = 0;
     for_chunks(z.size(), [&](std::size_t, std::size_t begin, std::size_t end) {
-        for (std::size_t row = begin; row < end; ++row)
-            column.codes[row] =
-                std::isfinite(z[row])
-                    ? std::uint32_t(std::int64_t(std::floor(double(z[row]) / column.step)) - column.first)
-                    : no_z;
+        for (std::size_t row = begin; row < end; ++row) {
+            const double code = std::floor(double(z[row]) / column.step) - double(column.first);
+            const bool has_code = code >= 0 && code < no_z;
+            column.codes[row] = has_code ? std::uint32_t(code) : no_z;
+            if (!has_code && std::isfinite(z[row])) ++far;
+        }
     });
+    far_z_ = far;
     columns_.push_back(std::move(column));
 }
 

@@ -46,7 +46,7 @@ class StoredTable {
   public:
     static constexpr std::uint32_t no_z = 65535;  ///< the code of a z that is NaN
 
-    /// Uses only rows whose x and y are finite numbers below 2^30 px. The table must outlive this object.
+    /// Uses only rows whose x and y are finite numbers within limit_px(). The table must outlive this object.
     explicit StoredTable(const Localizations& table);
 
     const std::vector<StoredColumn>& columns() const { return columns_; }
@@ -59,9 +59,14 @@ class StoredTable {
     /// differences to the row before.
     std::string text_of(std::size_t piece) const;
     PageJson columns_json() const;
+    /// Returns the distance from 0, px, up to which positions are stored with the table's precision: 2^29 steps.
+    double limit_px() const { return limit_px_; }
+    /// Returns the number of rows whose z is too far from the others: it is stored as none.
+    std::size_t far_z() const { return far_z_; }
     const std::vector<std::string>& left_out() const { return left_out_; }  ///< columns of the table, by name
 
   private:
+    void choose_position_step();
     void order_rows();
     void add_positions();
     void add_axial();
@@ -76,6 +81,8 @@ class StoredTable {
     std::vector<std::size_t> begin_;    ///< of each piece in `order_`
     std::vector<StoredColumn> columns_;
     std::vector<std::string> left_out_;
+    double step_px_ = 1, limit_px_ = 0;
+    std::size_t far_z_ = 0;
 };
 
 }  // namespace glint

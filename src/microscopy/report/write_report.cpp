@@ -154,6 +154,20 @@ void write_data(AtomicFile& file, std::string_view type, std::string_view id, st
     file.write("</script>\n");
 }
 
+/// Why a movie is not that of the table; empty if it may be.
+std::string find_other_movie(const MovieInfo& movie, const Localizations& table) {
+    if (table.width > 0 && table.height > 0 && (movie.width != table.width || movie.height != table.height))
+        return fmt::format(
+            "Raw frames are not shown: the movie has {} x {} px, and the table is of {} x {} px. Give the table's "
+            "movie.",
+            movie.width, movie.height, table.width, table.height);
+    if (table.frames > 0 && movie.frames != unknown_frames && movie.frames < table.frames)
+        return fmt::format(
+            "Raw frames are not shown: the movie has {} frames, and the table is of {}. Give the table's movie.",
+            movie.frames, table.frames);
+    return {};
+}
+
 }  // namespace
 
 ReportInfo write_report(const std::filesystem::path& path, TablePieces& pieces, const ReportOptions& options,
@@ -182,7 +196,8 @@ ReportInfo write_report(const std::filesystem::path& path, TablePieces& pieces, 
         beside.wait();
     });
     const StoredTable& stored = *rounded;
-    if (options.movie)
+    if (options.movie) frames.note = find_other_movie(options.movie->info(), table);
+    if (options.movie && frames.note.empty())
         frames = read_raw_frames(*options.movie, table, options.raw_frames, options.frames_mb * megabyte, options.drift,
                                  options.stop);
     stop_report(options.stop);
@@ -199,7 +214,12 @@ ReportInfo write_report(const std::filesystem::path& path, TablePieces& pieces, 
     info.raw_frames = int(frames.texts.size());
     info.missing = missing_facts(table, options);
     if (without_position > 0)
-        info.missing.push_back(fmt::format("{} rows have no position: they are left out.", without_position));
+        info.missing.push_back(fmt::format(
+            "Rows without a position, or more than {:.3g} px away, are left out: {}. `glint filter` counts the latter.",
+            stored.limit_px(), without_position));
+    if (stored.far_z() > 0)
+        info.missing.push_back(
+            fmt::format("Rows whose z is far from that of all others are shown without z: {}.", stored.far_z()));
     if (!frames.note.empty()) info.missing.push_back(frames.note);
     if (share < 1 && !frames.texts.empty())
         info.missing.push_back("Raw frames show the molecules of the sample alone.");

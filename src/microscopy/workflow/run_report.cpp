@@ -137,9 +137,14 @@ ReportInfo write_run_report(const fs::path& path, const fs::path& given, const R
     const bool is_corrected = table.filename() == "3_corrected.hdf5";
     const std::optional<Drift> drift = !own.drift && is_corrected ? drift_of(folder) : std::nullopt;
     if (drift) own.drift = &*drift;
-    const std::unique_ptr<Movie> movie = own.movie ? nullptr : movie_of(folder, record, warn);
+    // The page shows them, too.
+    const Warn warn_and_keep = [&](const std::string& warning) {
+        own.warnings.push_back(warning);
+        if (warn) warn(warning);
+    };
+    const std::unique_ptr<Movie> movie = own.movie ? nullptr : movie_of(folder, record, warn_and_keep);
     if (movie) own.movie = movie.get();
-    LocalizationReader reader(table, warn, PieceOptions{.stop = own.stop});
+    LocalizationReader reader(table, warn_and_keep, PieceOptions{.stop = own.stop});
     return write_report(path, reader, own, if_exists);
 }
 
