@@ -244,10 +244,7 @@ def test_nothing_of_an_earlier_recipe_stays_after_a_failure(folder, program, gli
         for name in row
         if name not in (*kept, "movie", "status", "warnings", "error", "recipe", "condition") and row[name]
     } == {}
-    assert {name.split("/")[0].split(".")[0] for name in contents(results / "movie")} == {
-        "1_localized",
-        "2_filtered",
-    }
+    assert {name.split("/")[0].split(".")[0] for name in contents(results / "movie")} == {"1_localized", "2_filtered"}
     recipe.write_text(text)
     glint("run", folder / "movie.tif", "-o", results, *FLAGS)
     assert contents(results) == contents(folder / "plain") and summary_of(results) == before
