@@ -229,8 +229,8 @@ std::vector<char> choose_spots(const SpotLikelihoods& spots) {
     return chosen;
 }
 
-/// Slopes of the spots' log-likelihoods, each already maximal in the spot's own parameters, and their sums.
-struct Slopes {
+/// SpotSlopes of the spots' log-likelihoods, each already maximal in the spot's own parameters, and their sums.
+struct SpotSlopes {
     std::vector<double> gradient;
     /// Minus the second derivatives. The diagonal is measured; the correlations are those of the spots' slopes, which
     /// equal them for a right model.
@@ -259,10 +259,10 @@ class Likelihood {
             sum -= 0.5 * (there_at[k] * there_at[k] - here_at[k] * here_at[k]) * precision(k);
         return sum;
     }
-    Slopes slopes_at(const std::vector<double>& values, const SpotLikelihoods& here,
-                     const std::vector<char>& chosen) const {
+    SpotSlopes slopes_at(const std::vector<double>& values, const SpotLikelihoods& here,
+                         const std::vector<char>& chosen) const {
         const std::size_t n = parameters_.size();
-        Slopes to{std::vector<double>(n), lens::DenseMatrix(n), lens::DenseMatrix(n)};
+        SpotSlopes to{std::vector<double>(n), lens::DenseMatrix(n), lens::DenseMatrix(n)};
         std::vector<std::vector<double>> slopes;
         std::vector<double> diagonal;
         for (std::size_t k = 0; k < n; ++k) {
@@ -327,7 +327,7 @@ struct Ascent {
 
 /// The errors of a maximum: the square roots of the diagonal of C^-1 S C^-1, of the curvature C and the scatter S of
 /// the slopes (White, Econometrica 50, 1 (1982)), which hold for a model that is not quite right, too.
-std::vector<double> errors_of(const Slopes& slopes) {
+std::vector<double> errors_of(const SpotSlopes& slopes) {
     const std::size_t n = slopes.gradient.size();
     std::vector<double> errors;
     for (std::size_t k = 0; k < n; ++k) {
@@ -352,7 +352,7 @@ Ascent climb(const Likelihood& likelihood, std::size_t n, const std::function<vo
     for (int step = 0; step < max_refine_steps; ++step) {
         next_step();
         const std::vector<char> chosen = choose_spots(here);
-        const Slopes slopes = likelihood.slopes_at(to.values, here, chosen);
+        const SpotSlopes slopes = likelihood.slopes_at(to.values, here, chosen);
         to.errors = errors_of(slopes), to.used = std::count(chosen.begin(), chosen.end(), 1);
         if (std::size_t(to.used) < min_used_spots) return to;
         bool is_done = true;
