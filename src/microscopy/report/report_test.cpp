@@ -20,7 +20,7 @@
 #include "report/cells.hpp"
 #include "report/page_json.hpp"
 #include "report/raw_frames.hpp"
-#include "report/stored_table.hpp"
+#include "report/rounded_table.hpp"
 #include "tests/expect_error.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -72,19 +72,19 @@ Localizations table_2d(std::size_t rows, unsigned seed = 1) {
 }
 
 /// Decodes a piece as the page does. Returns the codes of each column.
-std::vector<std::vector<std::uint32_t>> codes_of(const StoredTable& stored, std::size_t piece) {
+std::vector<std::vector<std::uint32_t>> codes_of(const RoundedTable& stored, std::size_t piece) {
     const std::size_t rows = stored.rows_of(piece);
     std::size_t size = 0;
-    for (const StoredColumn& column : stored.columns()) size += std::size_t(column.bytes) * rows;
+    for (const RoundedColumn& column : stored.columns()) size += std::size_t(column.bytes) * rows;
     const std::vector<std::uint8_t> bytes = inflated(from_base64(stored.text_of(piece)), size);
     EXPECT_EQ(bytes.size(), size);
     std::vector<std::vector<std::uint32_t>> all;
     std::size_t at = 0;
-    for (const StoredColumn& column : stored.columns()) {
+    for (const RoundedColumn& column : stored.columns()) {
         std::vector<std::uint32_t> codes(rows);
         for (int byte = 0; byte < column.bytes; ++byte, at += rows)
             for (std::size_t row = 0; row < rows; ++row) codes[row] |= std::uint32_t(bytes[at + row]) << (8 * byte);
-        if (column.kind == StoredColumn::Kind::frame)
+        if (column.kind == RoundedColumn::Kind::frame)
             for (std::size_t row = 1; row < rows; ++row) codes[row] += codes[row - 1];
         if (column.minus >= 0)
             for (std::size_t row = 0; row < rows; ++row)
@@ -156,7 +156,7 @@ TEST(ReportRows, are_stored_once_and_rounded_to_a_fraction_of_their_precision) {
     table.lpz_nm.assign(table.size(), 15), table.z_nm[7] = float(nan_value);
     table.extra["group"] = {std::vector<double>(table.size(), 3), true};
     table.x_px[11] = std::numeric_limits<float>::infinity();  // no position: left out
-    const StoredTable stored(table);
+    const RoundedTable stored(table);
     EXPECT_EQ(stored.rows(), table.size() - 1);
     EXPECT_GE(stored.pieces(), 4u);
     std::vector<float> precision = table.lpx_px;
@@ -171,23 +171,23 @@ TEST(ReportRows, are_stored_once_and_rounded_to_a_fraction_of_their_precision) {
             EXPECT_TRUE(k == 0 || codes[0][k - 1] <= codes[0][k]);
         }
         for (std::size_t c = 0; c < stored.columns().size(); ++c) {
-            const StoredColumn& column = stored.columns()[c];
+            const RoundedColumn& column = stored.columns()[c];
             const conditions::Column from = conditions::find_column(table, column.name, column.name, {});
             for (std::size_t k = 0; k < rows.size(); ++k) {
                 double value = 0;
                 from.copy(table, rows[k], {&value, 1});
-                if (column.kind == StoredColumn::Kind::frame) {
+                if (column.kind == RoundedColumn::Kind::frame) {
                     EXPECT_EQ(codes[c][k], value);
-                } else if (column.kind == StoredColumn::Kind::cells) {
+                } else if (column.kind == RoundedColumn::Kind::cells) {
                     EXPECT_EQ(codes[c][k], column.cells.of(value)) << column.name;
                 } else if (std::isnan(value)) {
-                    EXPECT_EQ(codes[c][k], StoredTable::no_z);
+                    EXPECT_EQ(codes[c][k], RoundedTable::no_z);
                 } else {
                     const double low = (double(column.first) + codes[c][k]) * column.step;
                     EXPECT_LE(low, value);
                     EXPECT_LT(value, low + column.step);
                     // the middle of the interval is off by at most half a step
-                    EXPECT_LE(column.step / 2, (column.kind == StoredColumn::Kind::axial ? 15 : median * 1.05) / 8);
+                    EXPECT_LE(column.step / 2, (column.kind == RoundedColumn::Kind::axial ? 15 : median * 1.05) / 8);
                 }
             }
         }
@@ -200,32 +200,32 @@ TEST(ReportRows, far_rows_do_not_make_the_others_coarse) {
     Localizations table = table_2d(2000);
     table.z_nm.assign(table.size(), 100);
     table.lpz_nm.assign(table.size(), 16);
-    const StoredTable usual(table);
+    const RoundedTable usual(table);
     table.x_px[3] = 1e9f, table.z_nm[4] = 1e12f, table.z_nm[5] = -300;
-    const StoredTable stored(table);
+    const RoundedTable stored(table);
     EXPECT_EQ(stored.rows(), usual.rows() - 1);
     EXPECT_EQ(stored.far_z(), 1u);
     for (std::size_t k = 0; k < usual.columns().size(); ++k)
         EXPECT_EQ(stored.columns()[k].step, usual.columns()[k].step) << usual.columns()[k].name;
     const auto z = std::find_if(stored.columns().begin(), stored.columns().end(),
-                                [](const StoredColumn& column) { return column.name == "z"; });
+                                [](const RoundedColumn& column) { return column.name == "z"; });
     ASSERT_NE(z, stored.columns().end());
     const auto value = [&](std::size_t row) { return (double(z->first) + z->codes[row] + 0.5) * z->step; };
     EXPECT_NEAR(value(0), 100, z->step);
     EXPECT_NEAR(value(5), -300, z->step);
-    EXPECT_EQ(z->codes[4], StoredTable::no_z);
+    EXPECT_EQ(z->codes[4], RoundedTable::no_z);
 }
 
 TEST(ReportRows, conditions_at_edges_keep_the_rows_of_the_codes) {
     const Localizations table = table_2d(5000);
-    const StoredTable stored(table);
-    for (const StoredColumn& column : stored.columns()) {
+    const RoundedTable stored(table);
+    for (const RoundedColumn& column : stored.columns()) {
         std::size_t code = 0;
         double edge = 0;
-        if (column.kind == StoredColumn::Kind::cells) {
+        if (column.kind == RoundedColumn::Kind::cells) {
             if (column.cells.edges.size() < 10) continue;  // all widths are equal
             code = column.cells.edges.size() / 2, edge = column.cells.edges[code - 1];
-        } else if (column.kind == StoredColumn::Kind::position) {
+        } else if (column.kind == RoundedColumn::Kind::position) {
             code = 1000, edge = double(column.first + 1000) * column.step;
         } else {
             continue;
@@ -244,7 +244,7 @@ TEST(ReportRows, conditions_at_edges_keep_the_rows_of_the_codes) {
 
 TEST(ReportRows, take_at_most_twelve_bytes) {
     const Localizations table = table_2d(150000);
-    const StoredTable stored(table);
+    const RoundedTable stored(table);
     std::size_t bytes = 0;
     for (std::size_t piece = 0; piece < stored.pieces(); ++piece) bytes += stored.text_of(piece).size();
     EXPECT_LE(double(bytes) / double(table.size()), 12);
@@ -255,7 +255,7 @@ TEST(ReportRows, do_not_depend_on_threads) {
     std::string texts[2];
     for (const int threads : {1, 2}) {
         const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, std::size_t(threads));
-        const StoredTable stored(table);
+        const RoundedTable stored(table);
         for (std::size_t piece = 0; piece < stored.pieces(); ++piece) texts[threads - 1] += stored.text_of(piece);
         texts[threads - 1] += stored.columns_json().dump();
     }
@@ -264,7 +264,7 @@ TEST(ReportRows, do_not_depend_on_threads) {
 
 TEST(ReportRows, of_each_piece_are_a_random_sample) {
     const Localizations table = table_2d(60000);
-    const StoredTable stored(table);
+    const RoundedTable stored(table);
     // The mean of a piece differs from that of the table by its standard error, whatever the column.
     for (std::size_t piece = 0; piece < stored.pieces(); ++piece) {
         const std::vector<std::size_t> rows = stored.indices_of(piece);

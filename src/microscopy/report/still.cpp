@@ -11,7 +11,7 @@
 #include "glint/error.hpp"
 #include "glint/render.hpp"
 #include "report/base64.hpp"
-#include "report/stored_table.hpp"
+#include "report/rounded_table.hpp"
 
 namespace glint {
 namespace {

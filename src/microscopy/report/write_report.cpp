@@ -20,8 +20,8 @@
 #include "report/base64.hpp"
 #include "report/facts.hpp"
 #include "report/raw_frames.hpp"
+#include "report/rounded_table.hpp"
 #include "report/still.hpp"
-#include "report/stored_table.hpp"
 #include "report/web_page.hpp"
 
 namespace glint {
@@ -72,7 +72,7 @@ RowsInMemory rows_of(TablePieces& table, const ReportOptions& options) {
     found.rows = &found.own;
     if (found.all <= max_rows) return found;
     found.own = {}, is_first = true;
-    // Not the bits by which StoredTable divides rows into pieces: both choices must be independent.
+    // Not the bits by which RoundedTable divides rows into pieces: both choices must be independent.
     const auto limit = std::uint64_t(double(max_rows) / double(found.all) * 4294967296.0);
     std::size_t before = 0;
     table.for_each([&](const Localizations& piece) {
@@ -87,7 +87,7 @@ RowsInMemory rows_of(TablePieces& table, const ReportOptions& options) {
 }
 
 /// Encodes pieces until the file is full. Pieces are random, so the first ones are an unbiased sample.
-std::vector<std::string> texts_of(const StoredTable& stored, const ReportOptions& options) {
+std::vector<std::string> texts_of(const RoundedTable& stored, const ReportOptions& options) {
     const auto limit = std::size_t(options.size_mb * megabyte);
     std::vector<std::string> texts(stored.pieces());
     std::size_t bytes = 0, kept = 0;
@@ -181,13 +181,13 @@ ReportInfo write_report(const std::filesystem::path& path, TablePieces& pieces, 
 
     RawFrames frames;
     std::string still;
-    std::unique_ptr<StoredTable> rounded;
+    std::unique_ptr<RoundedTable> rounded;
     std::vector<std::string> texts;
     in_own_arena([&] {
         tbb::task_group beside;  // drawn while rows are compressed
         beside.run([&] { still = still_picture(table); });
         try {
-            rounded = std::make_unique<StoredTable>(table);
+            rounded = std::make_unique<RoundedTable>(table);
             texts = texts_of(*rounded, options);
         } catch (...) {
             beside.wait();
@@ -195,7 +195,7 @@ ReportInfo write_report(const std::filesystem::path& path, TablePieces& pieces, 
         }
         beside.wait();
     });
-    const StoredTable& stored = *rounded;
+    const RoundedTable& stored = *rounded;
     if (options.movie) frames.note = find_other_movie(options.movie->info(), table);
     if (options.movie && frames.note.empty())
         frames = read_raw_frames(*options.movie, table, options.raw_frames, options.frames_mb * megabyte, options.drift,

@@ -182,10 +182,10 @@ struct SpotLikelihoods {
 
 /// Where fits start: at the best templates, or at other fits of the same spots; `both`: the better of the two, spot by
 /// spot. A likelihood that is compared at two tables must not depend on which of its maxima a fit finds.
-enum class Starts { templates, near, both };
+enum class FitStarts { templates, near, both };
 
 SpotLikelihoods fit_spots(const Rois& rois, const std::shared_ptr<const PsfTable>& table, const StopFlag* stop,
-                          Starts starts = Starts::templates, const Fits* near = nullptr) {
+                          FitStarts starts = FitStarts::templates, const Fits* near = nullptr) {
     const PsfTable::Scale scale = table->scale();
     const auto fit_from = [&](const Fits* start) {
         FitOptions options;
@@ -201,9 +201,9 @@ SpotLikelihoods fit_spots(const Rois& rois, const std::shared_ptr<const PsfTable
         }
         return to;
     };
-    if (starts == Starts::templates || !near) return fit_from(nullptr);
+    if (starts == FitStarts::templates || !near) return fit_from(nullptr);
     SpotLikelihoods to = fit_from(near);
-    if (starts == Starts::near) return to;
+    if (starts == FitStarts::near) return to;
     const SpotLikelihoods other = fit_from(nullptr);
     for (std::size_t k = 0; k < to.values.size(); ++k) {
         const bool is_better = other.is_good[k] && (!to.is_good[k] || other.values[k] > to.values[k]);
@@ -244,7 +244,7 @@ class Likelihood {
                const StopFlag* stop)
         : rois_(rois), tables_(tables), parameters_(parameters), stop_(stop) {}
 
-    SpotLikelihoods fit_at(const std::vector<double>& values, Starts starts = Starts::templates,
+    SpotLikelihoods fit_at(const std::vector<double>& values, FitStarts starts = FitStarts::templates,
                            const SpotLikelihoods* near = nullptr) const {
         return fit_spots(rois_, tables_.make(parameters_, values), stop_, starts, near ? &near->fits : nullptr);
     }
@@ -268,7 +268,8 @@ class Likelihood {
         for (std::size_t k = 0; k < n; ++k) {
             std::vector<double> above = values, below = values;
             above[k] += parameters_[k].step, below[k] -= parameters_[k].step;
-            const SpotLikelihoods up = fit_at(above, Starts::near, &here), down = fit_at(below, Starts::near, &here);
+            const SpotLikelihoods up = fit_at(above, FitStarts::near, &here),
+                                  down = fit_at(below, FitStarts::near, &here);
             std::vector<double>& slope = slopes.emplace_back(here.values.size());
             std::vector<double> sizes, bends(here.values.size());
             for (std::size_t s = 0; s < slope.size(); ++s) {
@@ -367,7 +368,7 @@ Ascent climb(const Likelihood& likelihood, std::size_t n, const std::function<vo
                 tried[k] += change[k], predicted += 0.5 * change[k] * slopes.gradient[k];
             to.has_converged = predicted < min_predicted_gain;
             if (to.has_converged) break;
-            SpotLikelihoods there = likelihood.fit_at(tried, Starts::both, &here);
+            SpotLikelihoods there = likelihood.fit_at(tried, FitStarts::both, &here);
             if (!(likelihood.gain(chosen, here, to.values, there, tried) > 0)) continue;
             to.values = std::move(tried), here = std::move(there), damping /= 10, is_done = false;
             break;
@@ -554,8 +555,8 @@ RefinedPsf refine_psf(Movie& movie, const Camera& camera, const PsfTable& beads,
     const auto bead_table = std::make_shared<const PsfTable>(beads);
     to.table = tables.make(parameters, ascent.values);
     const SpotLikelihoods first = fit_spots(left_out, bead_table, options.stop);
-    const SpotLikelihoods refined = fit_spots(left_out, to.table, options.stop, Starts::both, &first.fits);
-    const SpotLikelihoods by_beads = fit_spots(left_out, bead_table, options.stop, Starts::both, &refined.fits);
+    const SpotLikelihoods refined = fit_spots(left_out, to.table, options.stop, FitStarts::both, &first.fits);
+    const SpotLikelihoods by_beads = fit_spots(left_out, bead_table, options.stop, FitStarts::both, &refined.fits);
     to.beads = judge_spots(by_beads, to.roi_size), to.refined = judge_spots(refined, to.roi_size);
     add_left_out(by_beads, refined, to);
     if (!to.is_better) to.table = bead_table;

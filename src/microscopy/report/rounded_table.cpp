@@ -1,6 +1,6 @@
 // Rounds columns, and divides rows into pieces.
 // SPDX-License-Identifier: MIT
-#include "report/stored_table.hpp"
+#include "report/rounded_table.hpp"
 
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
@@ -24,8 +24,8 @@ namespace {
 
 constexpr std::size_t min_piece_rows = std::size_t(1) << 12, max_piece_rows = std::size_t(1) << 15;
 constexpr std::size_t usual_pieces = 32, chunk_rows = std::size_t(1) << 16;
-constexpr std::size_t max_cell_columns = 16;                             // four vertex attributes of the page's picture
-constexpr double max_px = double(1 << 30), max_steps = double(1 << 29);  // from 0 in either direction
+constexpr std::size_t max_cell_columns = 16;  // four vertex attributes of the page's picture
+constexpr double max_px = double(1 << 30), max_position_steps = double(1 << 29);  // from 0 in either direction
 /// Bits of a row: 12 bytes in the file, of which base64 takes a quarter. Small tables may have more.
 constexpr double max_row_bits = 8 * 9;
 constexpr std::size_t small_table_rows = std::size_t(1) << 18;
@@ -91,14 +91,14 @@ double entropy_bits(const std::vector<std::uint8_t>& codes, const std::vector<st
 
 int bytes_for(std::uint32_t max) { return max < 1u << 8 ? 1 : max < 1u << 16 ? 2 : max < 1u << 24 ? 3 : 4; }
 
-const char* text_of_kind(StoredColumn::Kind kind) {
+const char* text_of_kind(RoundedColumn::Kind kind) {
     const char* texts[] = {"frame", "position", "axial", "cells"};
     return texts[int(kind)];
 }
 
 }  // namespace
 
-StoredTable::StoredTable(const Localizations& table) : table_(table) {
+RoundedTable::RoundedTable(const Localizations& table) : table_(table) {
     choose_position_step();
     order_rows();
     add_positions();
@@ -107,14 +107,14 @@ StoredTable::StoredTable(const Localizations& table) : table_(table) {
     add_others();
 }
 
-void StoredTable::choose_position_step() {
+void RoundedTable::choose_position_step() {
     // Without precisions, 1/64 px is finer than that of most molecules.
     const double precision = std::min(sampled_median(table_, "lpx"), sampled_median(table_, "lpy"));
     step_px_ = power_of_two(precision > 0 ? std::clamp(precision / 4, 1e-6, 1.0) : 1.0 / 64);
-    limit_px_ = std::min(max_px, step_px_ * max_steps);
+    limit_px_ = std::min(max_px, step_px_ * max_position_steps);
 }
 
-void StoredTable::order_rows() {
+void RoundedTable::order_rows() {
     const std::size_t all = table_.size();
     const std::size_t of_a_piece = std::clamp(all / usual_pieces, min_piece_rows, max_piece_rows);
     const std::size_t wanted = std::max<std::size_t>(1, (all + of_a_piece - 1) / of_a_piece);
@@ -137,16 +137,16 @@ void StoredTable::order_rows() {
                          order_.begin() + std::ptrdiff_t(begin_[piece + 1]), by_frame);
 }
 
-void StoredTable::add_positions() {
-    StoredColumn frame;
-    frame.name = frame.expression = "frame", frame.kind = StoredColumn::Kind::frame, frame.bytes = 4;
+void RoundedTable::add_positions() {
+    RoundedColumn frame;
+    frame.name = frame.expression = "frame", frame.kind = RoundedColumn::Kind::frame, frame.bytes = 4;
     columns_.push_back(std::move(frame));
     const double step = step_px_;
     for (const bool is_x : {true, false}) {
         const std::vector<float>& values = is_x ? table_.x_px : table_.y_px;
-        StoredColumn column;
+        RoundedColumn column;
         column.name = column.expression = is_x ? "x" : "y";
-        column.unit = "px", column.kind = StoredColumn::Kind::position, column.step = step;
+        column.unit = "px", column.kind = RoundedColumn::Kind::position, column.step = step;
         column.codes.resize(values.size());
         const auto code_of = [step](float value) { return std::int64_t(std::floor(double(value) / step)); };
         std::int64_t first = order_.empty() ? 0 : code_of(values[order_.front()]), last = first;
@@ -162,15 +162,15 @@ void StoredTable::add_positions() {
     }
 }
 
-void StoredTable::add_axial() {
+void RoundedTable::add_axial() {
     const std::vector<float>& z = table_.z_nm;
     if (z.empty()) return;
     std::vector<float> finite;
     for (const float value : z)
         if (std::isfinite(value)) finite.push_back(value);
     const double precision = sampled_median(table_, "lpz");
-    StoredColumn column;
-    column.name = column.expression = "z", column.unit = "nm", column.kind = StoredColumn::Kind::axial;
+    RoundedColumn column;
+    column.name = column.expression = "z", column.unit = "nm", column.kind = RoundedColumn::Kind::axial;
     column.step = power_of_two(precision > 0 ? precision / 4 : 1);
     // If not all fit, those around the median are stored: one wrong z must not make all others coarse.
     constexpr double codes = no_z - 2.0;
@@ -199,13 +199,13 @@ void StoredTable::add_axial() {
 }
 
 /// Returns the column's name with the unit nm, if it is in px and the pixel size is known.
-std::string StoredTable::converted(const std::string& column) const {
+std::string RoundedTable::converted(const std::string& column) const {
     const LocalizationColumn* known = known_column(column);
     return known && known->unit == "px" && table_.pixel_size_nm > 0 ? column + "_nm" : column;
 }
 
-void StoredTable::add_cells(const std::string& name, const std::string& unit, const ValueCells& cells, int minus) {
-    StoredColumn column;
+void RoundedTable::add_cells(const std::string& name, const std::string& unit, const ValueCells& cells, int minus) {
+    RoundedColumn column;
     column.name = name;
     column.expression = conditions::is_name(name) ? name : "`" + name + "`";
     column.unit = unit, column.cells = cells, column.minus = minus;
@@ -235,7 +235,7 @@ void StoredTable::add_cells(const std::string& name, const std::string& unit, co
 }
 
 /// Adds one or two columns with the same cells, as values along x and y are similar.
-void StoredTable::add_pair(const std::string& x, const std::string& y, const std::string& unit) {
+void RoundedTable::add_pair(const std::string& x, const std::string& y, const std::string& unit) {
     std::vector<double> values;
     std::vector<std::string> names;
     for (const std::string& name : {x, y}) {
@@ -249,7 +249,7 @@ void StoredTable::add_pair(const std::string& x, const std::string& y, const std
         add_cells(names[k], unit, cells, k == 1 ? int(columns_.size()) - 1 : -1);
 }
 
-void StoredTable::add_known() {
+void RoundedTable::add_known() {
     const std::string length = table_.pixel_size_nm > 0 ? "nm" : "px";
     const auto add = [&](const std::string& name, const std::string& unit) {
         if (!has_column(table_, name)) return;
@@ -264,17 +264,17 @@ void StoredTable::add_known() {
 }
 
 /// Adds further columns while a row stays within its bytes: first those by which people select rows.
-void StoredTable::add_others() {
+void RoundedTable::add_others() {
     std::vector<std::string> names = {"channel", "group", "cluster", "track", "p_single", "len", "n"};
     for (const auto& [name, column] : table_.extra)
         if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     double bits = 0;
     std::size_t of_cells = 0;
-    for (const StoredColumn& column : columns_) {
-        if (column.kind == StoredColumn::Kind::frame) bits += 1;
-        if (column.kind == StoredColumn::Kind::position || column.kind == StoredColumn::Kind::axial)
-            bits += 8.0 * column.bytes - (column.kind == StoredColumn::Kind::axial ? 4 : 6);
-        if (column.kind != StoredColumn::Kind::cells) continue;
+    for (const RoundedColumn& column : columns_) {
+        if (column.kind == RoundedColumn::Kind::frame) bits += 1;
+        if (column.kind == RoundedColumn::Kind::position || column.kind == RoundedColumn::Kind::axial)
+            bits += 8.0 * column.bytes - (column.kind == RoundedColumn::Kind::axial ? 4 : 6);
+        if (column.kind != RoundedColumn::Kind::cells) continue;
         ++of_cells;
         bits += entropy_bits(column.codes8, column.minus < 0 ? nullptr : &columns_[std::size_t(column.minus)].codes8);
     }
@@ -310,17 +310,17 @@ void StoredTable::add_others() {
     if (!table_.status.empty()) left_out_.emplace_back("status");
 }
 
-std::vector<std::size_t> StoredTable::indices_of(std::size_t piece) const {
+std::vector<std::size_t> RoundedTable::indices_of(std::size_t piece) const {
     return {order_.begin() + std::ptrdiff_t(begin_[piece]), order_.begin() + std::ptrdiff_t(begin_[piece + 1])};
 }
 
-std::string StoredTable::text_of(std::size_t piece) const {
+std::string RoundedTable::text_of(std::size_t piece) const {
     const std::span<const std::uint32_t> rows(order_.data() + begin_[piece], rows_of(piece));
     std::vector<std::uint8_t> plane(rows.size());
     std::vector<std::uint32_t> codes(rows.size());
     ColumnDeflater deflater;
-    for (const StoredColumn& column : columns_) {
-        if (column.kind == StoredColumn::Kind::cells) {
+    for (const RoundedColumn& column : columns_) {
+        if (column.kind == RoundedColumn::Kind::cells) {
             for (std::size_t k = 0; k < rows.size(); ++k) plane[k] = column.codes8[rows[k]];
             if (column.minus >= 0) {
                 const std::vector<std::uint8_t>& minus = columns_[std::size_t(column.minus)].codes8;
@@ -329,7 +329,7 @@ std::string StoredTable::text_of(std::size_t piece) const {
             deflater.append(plane);
             continue;
         }
-        if (column.kind == StoredColumn::Kind::frame) {
+        if (column.kind == RoundedColumn::Kind::frame) {
             std::uint32_t before = 0;
             for (std::size_t k = 0; k < rows.size(); ++k) {
                 const std::uint32_t frame = table_.frame[rows[k]];
@@ -346,17 +346,17 @@ std::string StoredTable::text_of(std::size_t piece) const {
     return base64(deflater.take());
 }
 
-PageJson StoredTable::columns_json() const {
+PageJson RoundedTable::columns_json() const {
     PageJson all = PageJson::array();
-    for (const StoredColumn& column : columns_) {
+    for (const RoundedColumn& column : columns_) {
         PageJson one{{"name", column.name},
                      {"expression", column.expression},
                      {"unit", column.unit},
                      {"kind", text_of_kind(column.kind)},
                      {"bytes", column.bytes}};
-        if (column.kind == StoredColumn::Kind::position || column.kind == StoredColumn::Kind::axial)
+        if (column.kind == RoundedColumn::Kind::position || column.kind == RoundedColumn::Kind::axial)
             one["first"] = column.first, one["step"] = column.step;
-        if (column.kind == StoredColumn::Kind::cells) {
+        if (column.kind == RoundedColumn::Kind::cells) {
             one["edges"] = column.cells.edges, one["typical"] = column.typical;
             one["log"] = column.cells.is_log, one["integer"] = column.cells.is_integer, one["minus"] = column.minus;
         }

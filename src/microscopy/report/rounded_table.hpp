@@ -22,7 +22,7 @@ constexpr std::uint64_t row_hash(std::uint64_t row) {
 }
 
 /// A column of integer codes. The value is (first + code + 0.5) * step for positions, and that of a cell for others.
-struct StoredColumn {
+struct RoundedColumn {
     enum class Kind { frame, position, axial, cells };
     std::string name;        ///< as conditions name it, without quotes: "lpx_nm"
     std::string expression;  ///< as a condition contains it: a name with special characters is quoted
@@ -42,14 +42,14 @@ struct StoredColumn {
 
 /// A table in rounded columns. Its rows are divided at random into pieces, so that each piece is an unbiased sample of
 /// the table. The rows of a piece are ordered by frame.
-class StoredTable {
+class RoundedTable {
   public:
     static constexpr std::uint32_t no_z = 65535;  ///< the code of a z that is NaN
 
     /// Uses only rows whose x and y are finite numbers within limit_px(). The table must outlive this object.
-    explicit StoredTable(const Localizations& table);
+    explicit RoundedTable(const Localizations& table);
 
-    const std::vector<StoredColumn>& columns() const { return columns_; }
+    const std::vector<RoundedColumn>& columns() const { return columns_; }
     std::size_t rows() const { return order_.size(); }
     std::size_t pieces() const { return begin_.size() - 1; }
     std::size_t rows_of(std::size_t piece) const { return begin_[piece + 1] - begin_[piece]; }
@@ -79,7 +79,7 @@ class StoredTable {
     const Localizations& table_;
     std::vector<std::uint32_t> order_;  ///< rows by piece
     std::vector<std::size_t> begin_;    ///< of each piece in `order_`
-    std::vector<StoredColumn> columns_;
+    std::vector<RoundedColumn> columns_;
     std::vector<std::string> left_out_;
     double step_px_ = 1, limit_px_ = 0;
     std::size_t far_z_ = 0;
