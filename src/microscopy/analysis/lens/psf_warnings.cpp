@@ -91,9 +91,10 @@ std::string doubt_fits(const PsfCalibration& c) {
         return found + "The noise is lower than the camera's values predict: check `gain`, `em_gain` and `offset`";
     std::string causes = "wrong `offset`, `gain` or `em_gain`; beads that overlap, move or bleach";
     if (c.knot_nm > coarse_knot_nm) causes = "slices that are too far apart; " + causes;
-    if (list_used(c).size() < recommended_beads)
+    const bool has_field = c.table->field().cells() > 1;
+    if (list_used(c).size() < (has_field ? recommended_field_beads : recommended_beads))
         causes = "the noise of a PSF from so few beads; " + causes;
-    else
+    else if (!has_field)
         causes += "; a PSF that changes over the field";
     return found + "Possible causes: " + causes;
 }

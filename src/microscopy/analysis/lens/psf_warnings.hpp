@@ -13,6 +13,7 @@ namespace glint::lens {
 
 /// With fewer beads, the noise of the PSF itself shows in fits.
 inline constexpr std::size_t recommended_beads = 5;
+inline constexpr std::size_t recommended_field_beads = 50;  ///< for a PSF that changes over the field
 
 /// What the PSF was tested on: beads, or slices of the only bead.
 const char* describe_tested(bool by_slices);
