@@ -20,7 +20,8 @@ EXAMPLES = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_examples_in_docstrings(name, psf, camera, simulated):
+def test_examples_in_docstrings(name, psf, camera, simulated, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # examples write files
     module = importlib.import_module(name)
     movie = simulated.movie[:20]
     names = dict(
