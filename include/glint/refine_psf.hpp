@@ -58,7 +58,10 @@ struct RefinedPsf {
     double added_likelihood = 0;        ///< trimmed mean of the increase of the log-likelihood of a left-out spot
     double added_likelihood_error = 0;  ///< its standard error
     double unexplained = 0;  ///< the part of the beads' PSF that the computed PSF does not describe, sum |difference|
-    double z_factor = 1;     ///< z of the stage over z of the table, by the defocus of the beads' PSF
+    /// Height of a molecule over the z of the stage that defocuses a bead as much: 1, or about
+    /// (ni - sqrt(ni^2 - NA^2)) / (ns - sqrt(ns^2 - NA^2)) if `table` is for a sample of another index.
+    double height_per_stage = 1;
+    double z_factor = 1;  ///< z of the stage over z of the table, by the defocus of the beads' PSF
     std::int64_t frames = 0, spots = 0, lone = 0;  ///< read; found; alone in their window
     std::int64_t used = 0;                         ///< from which the aberrations were estimated
     int roi_size = 0;                              ///< window of the fits, px

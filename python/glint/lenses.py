@@ -303,14 +303,13 @@ class RefinedPsf:
     left_out: dict[str, np.ndarray]  #: columns beads_z_nm and z_nm of the left-out spots
     warnings: list[str]
     _found: Any = dataclasses.field(repr=False)
-    _beads: str = dataclasses.field(repr=False)
     _inputs: list[str] = dataclasses.field(repr=False)
 
     def save(self, path: StrPath, *, overwrite: bool = False) -> None:
         """Writes the PSF, HDF5, for `MeasuredPsf()` and `--psf`."""
         path = _lens_path(path)
         origin = f"glint {_core.version()} refine_psf()"
-        _core.write_refined_psf(path, self._found, self._beads, origin, switch("overwrite", overwrite), self._inputs)
+        _core.write_refined_psf(path, self._found, origin, switch("overwrite", overwrite), self._inputs)
 
     def __repr__(self) -> str:
         return f"<RefinedPsf: from {self.used} lone spots, {100 * self.good_p:.0f} % of fits good>"
@@ -325,6 +324,7 @@ def refine_psf(
     wavelength_nm: float,
     immersion_index: float = 1.518,
     sample_index: float | None = None,
+    channel: int | None = None,
     frames: tuple[int, int] | None = None,
     progress: Progress | None = None,
 ) -> RefinedPsf:
@@ -336,6 +336,7 @@ def refine_psf(
     wavelength_nm: of the light, in vacuum.
     immersion_index, sample_index: refractive indices. With sample_index, the depth of the focus is estimated, and z is
         the height of molecules; z of the beads must be that of the stage. Without, spherical aberration and its growth.
+    channel: which PSF of a file with several, from 1.
     frames: (begin, end), the frames to use. Default: all.
     progress: called as progress(steps, all).
 
@@ -352,6 +353,7 @@ def refine_psf(
         movie._movie,
         core,
         path,
+        whole("channel", channel, 1, 1, none=0),
         float(camera.pixel_size_nm),
         number("na", na, 1.4),
         number("wavelength_nm", wavelength_nm, 670),
@@ -366,4 +368,4 @@ def refine_psf(
         warn(text)
     scale = {name: values.pop(name) for name in _TABLE}
     inputs = [*movie._movie.files, path]
-    return RefinedPsf(psf=_measured(**scale), **values, _found=found, _beads=path, _inputs=inputs)
+    return RefinedPsf(psf=_measured(**scale), **values, _found=found, _inputs=inputs)

@@ -207,21 +207,29 @@ void write_estimated(const fs::path& path, const EstimatedPsf& found, const std:
     write_lens(path, lens, if_exists);
 }
 
-RefinedPsf refine_by_movie(SharedMovie& shared, const Camera& camera, const fs::path& beads, double pixel_size_nm,
-                           double na, double wavelength_nm, double immersion_index, double sample_index,
-                           std::int64_t begin, std::int64_t end, nb::handle progress) {
+/// A refined PSF, and the file of the beads' PSF as it was read then.
+struct RefinedWithBeads {
+    RefinedPsf found;
+    Lens beads;
+};
+
+RefinedWithBeads refine_by_movie(SharedMovie& shared, const Camera& camera, const fs::path& beads, int channel,
+                                 double pixel_size_nm, double na, double wavelength_nm, double immersion_index,
+                                 double sample_index, std::int64_t begin, std::int64_t end, nb::handle progress) {
     Running running;
     RefinePsfOptions options{na, wavelength_nm, immersion_index, sample_index, pixel_size_nm, {begin, end},
                              {}, nullptr};
     options.progress = running.progress(progress), options.stop = running.stop();
     return running.run([&] {
-        const Lens lens = read_lens(beads);
+        RefinedWithBeads to{{}, read_lens(beads, {pixel_size_nm, channel})};
         const std::lock_guard lock(shared.mutex);
-        return refine_psf(*shared.movie, camera, *lens.table, options);
+        to.found = refine_psf(*shared.movie, camera, *to.beads.table, options);
+        return to;
     });
 }
 
-nb::dict to_refined_values(const RefinedPsf& found) {
+nb::dict to_refined_values(const RefinedWithBeads& refined) {
+    const RefinedPsf& found = refined.found;
     nb::dict dict, aberrations, errors;
     add_table(dict, *found.table);
     for (const SampleAberration& one : found.aberrations) {
@@ -243,14 +251,11 @@ nb::dict to_refined_values(const RefinedPsf& found) {
     return dict;
 }
 
-/// `beads`: the file of the PSF that was refined; its usable range is kept.
-void write_refined(const fs::path& path, const RefinedPsf& found, const fs::path& beads, const std::string& origin,
-                   bool overwrite, const std::vector<fs::path>& inputs) {
+void write_refined(const fs::path& path, const RefinedWithBeads& refined, const std::string& origin, bool overwrite,
+                   const std::vector<fs::path>& inputs) {
     const IfExists if_exists = overwrite ? IfExists::replace : IfExists::refuse;
     check_outputs({path}, if_exists, inputs);
-    Lens lens = read_lens(beads);
-    lens.table = found.table, lens.origin = origin + "; beads: " + lens.origin, lens.errors = {}, lens.date = {};
-    write_lens(path, lens, if_exists);
+    write_lens(path, to_lens(refined.found, refined.beads, origin), if_exists);
 }
 
 }  // namespace
@@ -267,11 +272,11 @@ void bind_lens(nb::module_& m) {
           "end"_a, "progress"_a.none());
     m.def("estimated_psf_values", &to_values, "estimated"_a);
     m.def("write_estimated_psf", &write_estimated, "path"_a, "estimated"_a, "origin"_a, "overwrite"_a, "inputs"_a);
-    nb::class_<RefinedPsf>(m, "RefinedPsf");
-    m.def("refine_psf", &refine_by_movie, "movie"_a, "camera"_a, "beads"_a, "pixel_size_nm"_a, "na"_a,
+    nb::class_<RefinedWithBeads>(m, "RefinedPsf");
+    m.def("refine_psf", &refine_by_movie, "movie"_a, "camera"_a, "beads"_a, "channel"_a, "pixel_size_nm"_a, "na"_a,
           "wavelength_nm"_a, "immersion_index"_a, "sample_index"_a, "begin"_a, "end"_a, "progress"_a.none());
     m.def("refined_psf_values", &to_refined_values, "refined"_a);
-    m.def("write_refined_psf", &write_refined, "path"_a, "refined"_a, "beads"_a, "origin"_a, "overwrite"_a, "inputs"_a);
+    m.def("write_refined_psf", &write_refined, "path"_a, "refined"_a, "origin"_a, "overwrite"_a, "inputs"_a);
     m.def("psf_calibration_values", &to_dict, "calibration"_a);
     m.def("write_lens", &write, "path"_a, "calibration"_a, "origin"_a, "overwrite"_a, "inputs"_a);
 }

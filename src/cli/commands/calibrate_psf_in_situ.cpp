@@ -27,6 +27,7 @@
 #include "glint/refine_psf.hpp"
 #include "glint/units.hpp"
 #include "glint/version.hpp"
+#include "workflow/to_lens.hpp"
 
 namespace glint::cli {
 namespace {
@@ -50,6 +51,7 @@ struct PsfInSituFlags {
     std::string movie, psf, out, plot, wavelength, frames;
     double na = 0;
     std::optional<double> immersion_index, sample_index;
+    std::optional<int> psf_channel;
     bool overwrite = false;
     MovieChoice choice;
     CameraSetup camera;
@@ -167,6 +169,7 @@ RefinePsfOptions refine_options(const PsfInSituFlags& flags, const MovieInfo& in
 /// The other flags, for a command line.
 std::string optics_as_given(const PsfInSituFlags& flags) {
     std::string text;
+    if (flags.psf_channel) text += fmt::format(" --psf-channel {}", *flags.psf_channel);
     if (flags.immersion_index) text += fmt::format(" --immersion-index {:g}", *flags.immersion_index);
     if (flags.sample_index) text += fmt::format(" --sample-index {:g}", *flags.sample_index);
     if (!flags.frames.empty()) text += " --frames " + shell_file(flags.frames);
@@ -183,7 +186,13 @@ int run_in_situ(const PsfInSituFlags& flags) {
     std::unique_ptr<Movie> movie = open_movie(flags.movie, flags.choice);
     if (!flags.camera.region.empty()) movie = crop_movie(std::move(movie), parse_pixel_region(flags.camera.region));
     const MovieInfo& info = movie->info();
-    const Lens beads = read_lens(flags.psf);
+    ReadLensOptions of_file;
+    of_file.channel = flags.psf_channel.value_or(0);
+    if (!flags.camera.pixel_size.empty())
+        of_file.pixel_size_nm = pixel_size_nm(flags.camera.pixel_size);
+    else if (info.pixel_size_nm)
+        of_file.pixel_size_nm = *info.pixel_size_nm;
+    const Lens beads = read_lens(flags.psf, of_file);
     CameraSetup setup = flags.camera;
     if (setup.pixel_size.empty()) setup.pixel_size = fmt::format("{}nm", beads.table->scale().pixel_size_nm);
     MissingOptions missing;
@@ -217,11 +226,11 @@ int run_in_situ(const PsfInSituFlags& flags) {
     }
     console.end_progress();
     for (const std::string& warning : found.warnings) console.warn(in_flags(warning));
-    Lens lens;
-    lens.table = found.table, lens.usable_min_nm = beads.usable_min_nm, lens.usable_max_nm = beads.usable_max_nm;
-    lens.origin = fmt::format("glint {} calibrate psf-in-situ, {} lone spots of {}; beads: {}", version(), found.used,
-                              flags.movie, beads.origin);
-    write_lens(flags.out, lens, existing);
+    write_lens(
+        flags.out,
+        to_lens(found, beads,
+                fmt::format("glint {} calibrate psf-in-situ, {} lone spots of {}", version(), found.used, flags.movie)),
+        existing);
     print_in_situ(
         found, flags,
         flags.plot.empty() ? "" : draw_plot(in_situ_figure(found), flags.plot, existing, "The refined PSF", console));
@@ -238,6 +247,8 @@ Command add_calibrate_psf_in_situ(CLI::App& group) {
                 offered_movie_endings());
     offer_files(app->add_option("--psf", flags->psf, "PSF with z measured from beads")->required(),
                 {".h5", ".hdf5", ".mat"});
+    app->add_option("--psf-channel", flags->psf_channel, "Which PSF of a file with several, from 1")
+        ->check(CLI::Range(1, 1000));
     offer_files(app->add_option("-o,--output", flags->out, "PSF to write, .h5")->required(), {".h5", ".hdf5"});
     app->add_option("--na", flags->na, "Numerical aperture of the objective")->required();
     app->add_option("--wavelength", flags->wavelength, "Wavelength of the light in vacuum, with unit: 670nm")

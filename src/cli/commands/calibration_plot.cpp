@@ -113,8 +113,11 @@ plots::Panel transfer_panel(const CameraCalibration& c) {
         c.levels.begin(), c.levels.end(), [](const auto& a, const auto& b) { return a.mean_adu < b.mean_adu; });
     panel.x.low = std::max(dimmest->mean_adu, 1e-3) / 2, panel.x.high = 2 * brightest->mean_adu;
     plots::Curve line{{}, plots::blue, "fitted line"};
-    for (double x = panel.x.low; x <= panel.x.high * 1.001; x *= std::pow(panel.x.high / panel.x.low, 0.01))
+    constexpr int line_points = 100;
+    for (int k = 0; k <= line_points; ++k) {
+        const double x = panel.x.low * std::pow(panel.x.high / panel.x.low, double(k) / line_points);
         line.points.push_back({x, c.sensor_readvar_adu2 + x * c.gain_per_slope() / c.sensor_gain});
+    }
     panel.curves.push_back(std::move(line));
     plots::Dots levels{{}, plots::black, "medians of levels", 3.5};
     for (const LightLevel& level : c.levels) levels.points.push_back({level.mean_adu, level.variance_adu2});

@@ -150,8 +150,8 @@ int run(ReportFlags& flags) {
     ReportOptions& options = flags.options;
     // Who gets the page alone must read them, too.
     Console console(flags.console, [&](const std::string& warning) {
-        options.warnings.push_back(warning);
-        return warning;
+        options.warnings.push_back(in_flags(warning));
+        return options.warnings.back();
     });
     const StopFlag& stop = stop_on_signals();
     options.stop = &stop;

@@ -94,7 +94,7 @@ void take_sample(const TransferCurve& curve, CameraCalibration& out) {
 void measure_gain(const FrameStatistics& dark, const std::vector<Level>& levels, CameraCalibration& out) {
     const TransferCurve curve = transfer_curve(dark, levels, out.em_gain > 1);
     for (const auto& [level, noise] : curve.levels) {
-        out.levels.push_back(level.told);
+        out.levels.push_back(level.reported);
         out.levels.back().variance_adu2 = median(noise.variance);
     }
     const auto brightest = std::max_element(out.levels.begin(), out.levels.end(),
@@ -108,7 +108,7 @@ void measure_gain(const FrameStatistics& dark, const std::vector<Level>& levels,
             brightest->name, brightest->variance_adu2, brightest->mean_adu, median(curve.dark.variance)));
     const std::vector<PixelLine> lines = lines_of(curve, slope);
     const Level& most = levels[std::size_t(brightest - out.levels.begin())];
-    const LightResponse response{lines, slope, most.mean, double(most.told.frames)};
+    const LightResponse response{lines, slope, most.mean, double(most.reported.frames)};
     find_faults(dark, &response, out);
     out.error_factor = widening(curve, slope, out.faults);
     take_gains(lines, combine(lines, out.faults, slope), out);

@@ -35,10 +35,10 @@ void mark_near_saturation(const std::vector<float>& dark_mean, Level& level) {
         std::fill(level.saturated.begin(), level.saturated.end(), 0);
         return;
     }
-    const double noise2 = std::max(median(level.of_all.variance), 0.0), light = std::max(level.told.mean_adu, 1.0);
+    const double noise2 = std::max(median(level.of_all.variance), 0.0), light = std::max(level.reported.mean_adu, 1.0);
     for (std::size_t k = 0; k < level.mean.size(); ++k) {
         const double sd = std::hypot(std::sqrt(noise2 * std::max(1.0, level.mean[k] / light)),
-                                     level.told.light_spread * level.mean[k]);
+                                     level.reported.light_spread * level.mean[k]);
         if (dark_mean[k] + level.mean[k] + safe_distance * sd > level.saturation_adu) level.saturated[k] = 1;
     }
 }
@@ -132,8 +132,8 @@ std::optional<Level> level_of(const std::string& name, FrameStatistics light, co
                                    freedom_of_steps(light.frames));
     level.mean = std::move(light.mean);
     level.saturation_adu = light.saturation_adu, level.saturated = std::move(light.saturated);
-    level.told.name = name, level.told.frames = light.frames;
-    level.told.mean_adu = median(level.mean), level.told.light_spread = level.of_all.light_spread;
+    level.reported.name = name, level.reported.frames = light.frames;
+    level.reported.mean_adu = median(level.mean), level.reported.light_spread = level.of_all.light_spread;
     mark_near_saturation(dark.mean, level);
     return level;
 }
@@ -173,10 +173,10 @@ Level constant_level(Movie& movie, const FrameStatistics& dark, const Finished& 
                         "and light exchanged?",
                         info.name, mean_adu));
     refuse_saturation(info, level->saturated, level->saturation_adu, "give a movie with less light");
-    level->told.drift = drift_of(*level, dark);
+    level->reported.drift = drift_of(*level, dark);
     const double typical = mean_of_map(level->of_steps.variance);
-    level->by_steps =
-        level->told.drift > 0 || error2(level->of_steps, typical, mean_adu) < error2(level->of_all, typical, mean_adu);
+    level->by_steps = level->reported.drift > 0 ||
+                      error2(level->of_steps, typical, mean_adu) < error2(level->of_all, typical, mean_adu);
     return std::move(*level);
 }
 
@@ -204,15 +204,16 @@ std::vector<Level> ramp_levels(Movie& movie, const FrameStatistics& dark, const 
     if (levels.empty())
         throw InputError(
             fmt::format("{} is not brighter than the dark movie: were dark and light exchanged?", info.name));
-    const auto [dimmest, brightest] = std::minmax_element(
-        levels.begin(), levels.end(), [](const Level& a, const Level& b) { return a.told.mean_adu < b.told.mean_adu; });
+    const auto [dimmest, brightest] =
+        std::minmax_element(levels.begin(), levels.end(),
+                            [](const Level& a, const Level& b) { return a.reported.mean_adu < b.reported.mean_adu; });
     if (saturated == 0 && std::size_t(parts) == levels.size() &&
-        !(brightest->told.mean_adu >= min_ramp * dimmest->told.mean_adu))
+        !(brightest->reported.mean_adu >= min_ramp * dimmest->reported.mean_adu))
         throw InputError(
             fmt::format("{}: its light is {:.1f} to {:.1f} ADU above the offset, but that of a ramp rises or falls by "
                         "half or more: give constant light as `light`",
-                        info.name, dimmest->told.mean_adu, brightest->told.mean_adu));
-    for (Level& level : levels) level.by_steps = level.told.of_ramp = true;
+                        info.name, dimmest->reported.mean_adu, brightest->reported.mean_adu));
+    for (Level& level : levels) level.by_steps = level.reported.of_ramp = true;
     return levels;
 }
 

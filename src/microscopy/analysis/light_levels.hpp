@@ -22,7 +22,7 @@ struct LevelNoise {
 };
 
 struct Level {
-    LightLevel told;                      ///< without the variance, which depends on the chosen estimate
+    LightLevel reported;                  ///< without the variance, which depends on the chosen estimate
     std::vector<float> mean;              ///< ADU above the offset
     double saturation_adu = 0;            ///< the count at which the camera clips; 0: none
     std::vector<std::uint8_t> saturated;  ///< per pixel, 1: counts reach that limit, or might have

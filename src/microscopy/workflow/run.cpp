@@ -277,7 +277,11 @@ std::vector<MovieRun> run_all(const RunOptions& options) {
         return results;
     }
     if (!has_conditions || is_stopped) return results;
-    draw_conditions(options.out, recipe.figures);
+    try {
+        draw_conditions(options.out, recipe.figures);
+    } catch (const OutputError& error) {  // the means are in conditions.csv
+        if (options.messages.warn) options.messages.warn(error.what());
+    }
     return results;
 }
 

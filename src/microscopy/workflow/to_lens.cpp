@@ -15,4 +15,13 @@ Lens to_lens(const PsfCalibration& calibration, const std::string& origin) {
     return lens;
 }
 
+Lens to_lens(const RefinedPsf& refined, const Lens& beads, const std::string& origin) {
+    Lens lens;
+    lens.table = refined.table, lens.origin = origin + "; beads: " + beads.origin;
+    const PsfTable::Scale& scale = refined.table->scale();
+    lens.usable_min_nm = std::max(beads.usable_min_nm * refined.height_per_stage, scale.z_min_nm);
+    lens.usable_max_nm = std::min(beads.usable_max_nm * refined.height_per_stage, scale.z_max_nm);
+    return lens;
+}
+
 }  // namespace glint

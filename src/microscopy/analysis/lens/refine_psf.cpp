@@ -467,6 +467,9 @@ void add_refine_warnings(const std::string& movie, const RefinePsfOptions& optio
             movie, 100 * to.refined.good_p, 100 * to.beads.good_p));
 }
 
+/// The change of the phase between axis and edge of the pupil with z, times wavelength / (2 pi).
+double find_defocus(double index, double na) { return index - std::sqrt(index * index - na * na); }
+
 /// The largest odd window within the ROIs and the table.
 int choose_refine_window(const Rois& rois, const PsfTable& table) {
     const auto& shape = table.shape();
@@ -559,7 +562,11 @@ RefinedPsf refine_psf(Movie& movie, const Camera& camera, const PsfTable& beads,
     const SpotLikelihoods by_beads = fit_spots(left_out, bead_table, options.stop, FitStarts::both, &refined.fits);
     to.beads = judge_spots(by_beads, to.roi_size), to.refined = judge_spots(refined, to.roi_size);
     add_left_out(by_beads, refined, to);
-    if (!to.is_better) to.table = bead_table;
+    if (!to.is_better)
+        to.table = bead_table;
+    else if (options.sample_index != 0)
+        to.height_per_stage =
+            find_defocus(options.immersion_index, options.na) / find_defocus(options.sample_index, options.na);
     add_refine_warnings(info.name, options, to);
     return to;
 }
