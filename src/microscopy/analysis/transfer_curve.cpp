@@ -73,20 +73,20 @@ class LineFit {
         points_.clear();
         const double freedom = curve_.dark.freedom, measured = curve_.dark.variance[k];
         const double own = (typical_weight * typical_ + freedom * measured) / (typical_weight + freedom);
-        const auto add = [&](double x, double y, const LevelNoise& noise, const LightLevel& told) {
+        const auto add = [&](double x, double y, const LevelNoise& noise, const LightLevel& reported) {
             const double light = std::max(x, 0.0);
             const auto error2 = [&](double read) {
                 const double variance = read + slope_ * light;
                 const double squares = variance * variance + 2 * variance * std::pow(noise.light_spread * light, 2) +
-                                       std::pow(slope_ * told.light_spread * light, 2);
+                                       std::pow(slope_ * reported.light_spread * light, 2);
                 const double skew = curve_.multiplied ? slope_ * slope_ * slope_ * light : 0;
-                return 2 * squares / noise.freedom + (read * slope_ * slope_ + skew) / double(told.frames);
+                return 2 * squares / noise.freedom + (read * slope_ * slope_ + skew) / double(reported.frames);
             };
             points_.push_back({x, y, error2(typical_), error2(own)});
         };
         add(0, measured, curve_.dark, curve_.dark_told);
         for (const auto& [level, noise] : curve_.levels)
-            if (!level.saturated[k]) add(level.mean[k], noise.variance[k], noise, level.told);
+            if (!level.saturated[k]) add(level.mean[k], noise.variance[k], noise, level.reported);
     }
 
     const TransferCurve& curve_;
