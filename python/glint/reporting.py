@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import pathlib
+import warnings
 from typing import TYPE_CHECKING
 
 from . import _core
@@ -68,5 +69,10 @@ def report(
         if os.path.isdir(source):
             return ReportInfo(**_core.report_folder(out, os.fspath(source), arguments, of_movie, warn))
         arguments.tables = [os.fspath(source)]
-    table = localizations_of(source, "source")._core()
+    with warnings.catch_warnings(record=True) as of_table:
+        warnings.simplefilter("always")
+        table = localizations_of(source, "source")._core()
+    arguments.warnings = [str(warning.message) for warning in of_table]  # who gets the page alone must read them, too
+    for text in arguments.warnings:
+        warn(text)
     return ReportInfo(**_core.report_table(out, table, arguments, of_movie, switch("resolution", resolution)))

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 /// What Python passes besides the source.
 struct ReportArguments {
     std::string title;
-    std::vector<std::string> tables;
+    std::vector<std::string> tables, warnings;
     double size_mb = 80;
     int raw_frames = 20;
     bool overwrite = false;
@@ -33,7 +33,7 @@ struct ReportArguments {
 
 ReportOptions options_of(const ReportArguments& arguments, SharedMovie* movie, const Running& running) {
     ReportOptions options;
-    options.title = arguments.title, options.tables = arguments.tables;
+    options.title = arguments.title, options.tables = arguments.tables, options.warnings = arguments.warnings;
     options.size_mb = arguments.size_mb, options.raw_frames = arguments.raw_frames;
     options.movie = movie ? movie->movie.get() : nullptr, options.stop = running.stop();
     return options;
@@ -93,6 +93,7 @@ void bind_report(nb::module_& m) {
         .def(nb::init<>())
         .def_rw("title", &ReportArguments::title)
         .def_rw("tables", &ReportArguments::tables)
+        .def_rw("warnings", &ReportArguments::warnings)
         .def_rw("size_mb", &ReportArguments::size_mb)
         .def_rw("raw_frames", &ReportArguments::raw_frames)
         .def_rw("overwrite", &ReportArguments::overwrite);

@@ -3,6 +3,7 @@
 import json
 import re
 
+import h5py
 import numpy as np
 import pytest
 
@@ -44,6 +45,17 @@ def test_a_table_becomes_a_page(locs, tmp_path):
     with pytest.raises(glint.OptionError, match="r.html"):
         glint.report(locs, tmp_path / "r.html", resolution=False)
     glint.report(locs, tmp_path / "r.html", resolution=False, overwrite=True)
+
+
+def test_rows_left_out_on_reading_are_in_the_page(locs, tmp_path):
+    locs.save(tmp_path / "locs.hdf5")
+    with h5py.File(tmp_path / "locs.hdf5", "r+") as file:
+        table = file["locs"][:]
+        table["x"][3] = np.nan
+        file["locs"][...] = table
+    with pytest.warns(UserWarning, match="NaN"):
+        glint.report(tmp_path / "locs.hdf5", tmp_path / "r.html", resolution=False)
+    assert any("NaN" in warning for warning in facts_of(tmp_path / "r.html")["warnings"])
 
 
 def test_a_file_and_its_movie(locs, tmp_path):
